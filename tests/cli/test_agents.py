@@ -73,7 +73,7 @@ def test_an_agent_is_run_by_its_name_and_hands_tasks_to_another(run: Run, home: 
     assert run("chat", "--agent", "adder", input="2 and 3?\n").stdout == "add: 5\n"
     wrong = run("run", "2 and 3?", "--agent", "ader")
     assert (wrong.exit_code, "Did you mean `adder`?" in wrong.stderr) == (2, True)
-    listed = json.loads(run("runs", "list", "--json").stdout)
+    listed = json.loads(run("runs", "list", "--json").stdout)["items"]
     assert {each["agent"] for each in listed} == {"adder", "boss"}
 
 

@@ -16,7 +16,7 @@ RECORD = ("--journal", "runs.db")
 
 
 def ids(run: Run) -> list[str]:
-    return [told["run_id"] for told in json.loads(run("runs", "list", "--json", *RECORD).stdout)]
+    return [told["id"] for told in json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"]]
 
 
 def test_a_branch_with_another_result_goes_on_from_there(run: Run) -> None:

@@ -47,8 +47,8 @@ def test_a_conversation_is_read_again_as_it_was_said(run: Run) -> None:
 
 def test_a_branch_goes_on_from_an_earlier_turn_and_the_conversation_stays(run: Run) -> None:
     run("chat", "-c", "tea", *MINE, "models.py:counting", input="one\ntwo\nthree\n")
-    runs = json.loads(run("runs", "list", "--json", *RECORD).stdout)
-    command = shlex.split(run("conversations", "branch", "tea", "--at", runs[-1]["run_id"], *RECORD).stdout)
+    runs = json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"]
+    command = shlex.split(run("conversations", "branch", "tea", "--at", runs[-1]["id"], *RECORD).stdout)
     assert command[0] == "actum"
     result = run(*command[1:], "--tools", "tools.py", "--model", "models.py:counting", input="other\nand more\n")
     assert result.stdout == "2\n3\n"
@@ -58,7 +58,7 @@ def test_a_branch_goes_on_from_an_earlier_turn_and_the_conversation_stays(run: R
 def test_one_question_goes_on_after_an_earlier_run(run: Run) -> None:
     for question in ("one", "two"):
         run("run", question, "-c", "tea", *MINE, "models.py:counting")
-    first = json.loads(run("runs", "list", "--json", *RECORD).stdout)[-1]["run_id"]
+    first = json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"][-1]["id"]
     assert run("run", "other", "--after", first, *MINE, "models.py:counting").stdout == "2\n"
 
 
@@ -69,7 +69,7 @@ def test_a_branch_can_begin_within_a_turn(run: Run) -> None:
     assert told["command"][4:6] == ["--after", told["after"]]
     assert run("conversations", "branch", "--at", "last@99", *RECORD).exit_code == 2
     run("run", "alone", *MINE, "models.py:nothing")
-    alone = json.loads(run("runs", "list", "--json", *RECORD).stdout)[0]["run_id"]
+    alone = json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"][0]["id"]
     assert "no runs of tea begin with" in run("conversations", "branch", "tea", "--at", alone, *RECORD).stderr
     assert run("conversations", "branch", "tea", "--at", "last@1", *RECORD).exit_code == 0
 
@@ -78,7 +78,7 @@ def test_a_conversation_is_summed_up_and_nothing_is_deleted(run: Run) -> None:
     run("chat", "-c", "tea", *MINE, "models.py:counting", input="one\ntwo\nthree\n")
     assert run("conversations", "compact", "tea", "--keep", "0", *MINE[2:], "models.py:counting").stdout == "4\n"
     assert run("chat", "-c", "tea", *MINE, "models.py:counting", input="four\n").stdout == "2\n"
-    assert len(json.loads(run("runs", "list", "--json", *RECORD).stdout)) == 5
+    assert len(json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"]) == 5
 
 
 @pytest.mark.parametrize("command", ["show", "branch", "compact"])
@@ -144,5 +144,5 @@ def test_what_became_of_an_earlier_call_is_not_shown_as_the_person_s_words(run: 
     lines = run("conversations", "show", "milk", *RECORD).stdout.splitlines()
     assert [line.split()[0] for line in lines if line.split()[0] in ("you", "told")] == ["you", "you", "told", "you"]
     assert "told of earlier turns" in run("runs", "show", *RECORD).stdout
-    assert json.loads(run("runs", "list", "--json", *RECORD).stdout)[0]["question"] == "and?"
+    assert json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"][0]["question"] == "and?"
     assert "told of earlier turns" in run("runs", "show", "--html", "-", *RECORD).stdout

@@ -90,7 +90,7 @@ async def test_a_server_wants_keys_from_the_moment_that_another_process_made_the
         assert "done" in (await call).text, "a call that is under way finishes"
         good = {**HEADERS, "authorization": f"Bearer {json.loads(made)['key']}"}
         assert "done" in (await client.post(f"{origin}/mcp", json=WAIT, headers=good)).text
-        runs = json.loads(command(tmp_path, "runs", "list", "--json", *at))
+        runs = json.loads(command(tmp_path, "runs", "list", "--json", *at))["items"]
         assert "ann" in json.dumps(runs), "its holder is judged as the user of the key"
         command(tmp_path, "keys", "revoke", "ci", *at)
         for shown in ({}, good):

@@ -281,4 +281,4 @@ def test_a_run_that_is_being_driven_is_not_forgotten(run: Run, person: Callable[
     wait_for_a_run(run)
     result = run("journal", "forget", "last", "--yes", *RECORD)
     assert (result.exit_code, "still being driven" in result.stderr) == (1, True)
-    assert json.loads(run("runs", "list", "--json", *RECORD).stdout)[0]["status"] == "running"
+    assert json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"][0]["status"] == "running"

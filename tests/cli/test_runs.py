@@ -50,7 +50,7 @@ def test_a_long_question_takes_one_line_of_the_list_on_a_terminal(run: Run, pers
 
 def test_a_list_for_programs_is_json(run: Run) -> None:
     run("run", "2 and 3?", *MINE, "models.py:add")
-    (told,) = json.loads(run("runs", "list", "--json", *RECORD).stdout)
+    (told,) = json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"]
     assert (told["status"], told["model"], told["question"]) == ("done", "calling-add", "2 and 3?")
 
 
@@ -87,8 +87,8 @@ def test_a_repair_stands_in_the_tree(run: Run) -> None:
 
 def test_a_run_is_found_by_the_beginning_of_its_id(run: Run) -> None:
     run("run", "2 and 3?", *MINE, "models.py:add")
-    (told,) = json.loads(run("runs", "list", "--json", *RECORD).stdout)
-    shown = json.loads(run("runs", "show", told["run_id"][:9], "--json", *RECORD).stdout)
+    (told,) = json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"]
+    shown = json.loads(run("runs", "show", told["id"][:9], "--json", *RECORD).stdout)
     assert [entry["type"] for entry in shown["entries"]] == [
         *("started", "model_replied", "intended", "call_completed", "model_replied", "ended")
     ]
@@ -131,7 +131,7 @@ def test_a_run_that_nobody_drives_is_interrupted(run: Run, home: Path) -> None:
         await journal.close()
 
     asyncio.run(killed())
-    assert json.loads(run("runs", "list", "--json", *RECORD).stdout)[0]["status"] == "interrupted"
+    assert json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"][0]["status"] == "interrupted"
     tree = run("runs", "show", *RECORD).stdout
     assert tree.startswith("run_1  interrupted")
     assert "── in doubt: nobody knows whether it happened" in tree

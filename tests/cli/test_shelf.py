@@ -62,7 +62,7 @@ def test_a_workflow_is_published_run_by_name_compared_and_rolled_back(run: Run, 
         return json.loads(told(run("workflow", "run", source, *tools)))["output"]
 
     assert [came(source) for source in ("desk", "desk@1", "desk@2")] == [{"sum": 15}, {"sum": 6}, {"sum": 15}]
-    asked = [each["question"] for each in json.loads(told(run("runs", "list", "--json", *RECORD)))]
+    asked = [each["question"] for each in json.loads(told(run("runs", "list", "--json", *RECORD)))["items"]]
     assert asked[:3] == ["desk@2(a=5)", "desk@1(a=5)", "desk@2(a=5)"]
     assert told(run("workflow", "rollback", "desk", "1", "--tools", "tools.py", *RECORD)) == "desk@3 is published."
     assert came("desk") == {"sum": 6}
@@ -198,9 +198,9 @@ def test_a_run_that_is_killed_goes_on_after_a_rollback_with_what_it_began_with(
     assert (home / "killed").exists()
     for name in ("leaf", "top"):
         assert told(run("workflow", "rollback", name, "1", *flags)) == f"{name}@3 is published."
-    lines = json.loads(told(run("runs", "list", "--json", *RECORD)))
+    lines = json.loads(told(run("runs", "list", "--json", *RECORD)))["items"]
     (line,) = [each for each in lines if each["agent"] == "top"]
-    assert json.loads(told(run("resume", line["run_id"], "--yes", "--json", *flags)))["output"] == {
+    assert json.loads(told(run("resume", line["id"], "--yes", "--json", *flags)))["output"] == {
         "said": "new",
         "top": "new",
     }
@@ -213,7 +213,7 @@ def test_a_run_that_is_killed_goes_on_after_a_rollback_with_what_it_began_with(
 def test_wrong_inputs_of_a_workflow_are_told_like_wrong_arguments_of_a_tool(run: Run, desk: Path) -> None:
     result = run("workflow", "run", "desk.workflow.yaml", "a=many", "--tools", "tools.py", *RECORD)
     assert (result.exit_code, result.stderr) == (2, 'actum: desk: a: expected integer, not "many" (string)\n')
-    assert json.loads(told(run("runs", "list", "--json", *RECORD))) == []
+    assert json.loads(told(run("runs", "list", "--json", *RECORD)))["items"] == []
 
 
 def test_a_name_of_the_settings_is_no_name_for_a_publication(run: Run, desk: Path) -> None:

@@ -236,7 +236,7 @@ async def test_curl_and_mcp_clients_of_both_eras_use_one_port_and_the_list_shows
                 assert not (await client.call_tool("add", {"a": 4, "b": 5})).is_error
         server.process.send_signal(signal.SIGTERM)
         assert await server.ended() == 0
-    runs = json.loads(await machine.types("runs", "list", "--json"))
+    runs = json.loads(await machine.types("runs", "list", "--json"))["items"]
     assert [(run["agent"], run["kind"], run["principal"]) for run in runs if run["agent"] != "administration"] == [
         ("actum", "call", "ann"),
         ("actum", "call", "ann"),

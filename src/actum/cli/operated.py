@@ -42,9 +42,6 @@ OWN_OPTIONS = ("tenant", "as_json", "json", "journal", "help")
 COMPLETED = 100
 """So many things at most are offered when a shell completes the name of one."""
 
-ROWS = 20
-"""So many items of a list are shown, where nobody says how many."""
-
 
 MeantTenantFlag = Annotated[
     str | None, typer.Option("--tenant", metavar="NAME", help="The tenant that is meant. Default: none.")
@@ -94,7 +91,9 @@ def say(terminal: Terminal, told: Iterable[AnswerText]) -> None:
     for each in told:
         text = tr(each.text, **each.values) if each.values or each.is_note else each.text
         text = f"{moments.shown(each.at)}{text}" if each.at else text
-        if each.is_note:
+        if each.is_problem:
+            terminal.error(text)
+        elif each.is_note:
             terminal.note(text)
         elif each.label:
             terminal.line(each.label, text)
@@ -111,6 +110,12 @@ class Operated:
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._operations = {each.id: each for each in operations}
+
+    def command(self, operation: str) -> Callable[..., int]:
+        """The command of an operation, as a function that takes what a person may type by name."""
+        found = self._operations[operation]
+        assert found.command is not None
+        return _Typed(found, found.command, self).function()
 
     def has(self, operation: str) -> bool:
         """Whether an operation of this id is among them."""
@@ -350,7 +355,7 @@ class _Typed:
                 continue
             if field.name == "limit" and self._pages:
                 about = typer.Option("--limit", "-n", min=1, help=field.option.help or "How many.")
-                made.append(_parameter("limit", int, about, ROWS))
+                made.append(_parameter("limit", int, about, self._command.rows or None))
                 continue
             if field.option.flags:
                 made += [
@@ -441,10 +446,10 @@ class _Typed:
         if not self._pages:
             return await self._operated.ask(app, self._operation.id, names, values, tenant)
         limit = values.get("limit")
-        left = limit if isinstance(limit, int) else ROWS
+        left = limit if isinstance(limit, int) else ALL
         whole: Any = None
         async for page in self._operated.parts(app, self._operation.id, names, values, left, tenant):
-            whole = page if whole is None else replace(page, items=(*whole.items, *page.items))
+            whole = page if whole is None else _joined(whole, page)
         found: Struct = whole
         return found
 
@@ -459,7 +464,10 @@ class _Typed:
         if self._command.show is not None:
             say(terminal, self._command.show(body, names))
         elif isinstance(items, tuple | list):
-            self._table(terminal, items, names)
+            beside = self._command.beside(body) if self._command.beside is not None else ()
+            say(terminal, beside)
+            if items or not any(each.is_problem for each in beside):
+                self._table(terminal, items, names)
         elif body is not None:
             for name, value in msgspec.to_builtins(body).items():
                 terminal.line(name, _text(value))
@@ -541,7 +549,7 @@ def _limit_of(operation: Operation) -> int:
     shape = types.type_info(operation.query)
     assert isinstance(shape, types.StructType)
     kind = next((field.type for field in shape.fields if field.name == "limit"), None)
-    return kind.le if isinstance(kind, types.IntType) and kind.le is not None else ROWS
+    return kind.le if isinstance(kind, types.IntType) and kind.le is not None else COMPLETED
 
 
 def _made(kind: type[Struct] | None, values: Mapping[str, Json]) -> Struct | None:
@@ -557,6 +565,14 @@ def _made(kind: type[Struct] | None, values: Mapping[str, Json]) -> Struct | Non
         return msgspec.convert({name: values[name] for name in names if values.get(name) is not None}, kind)
     except msgspec.ValidationError as error:
         raise UsageError("a value does not fit: {why}", why=error) from None
+
+
+def _joined(whole: Any, page: Any) -> Struct:  # noqa: ANN401  # parts of a list of any kind
+    """A list and its next part as one list: with the items of both, and whatever else both tell several of."""
+    several = [name for name in whole.__struct_fields__ if isinstance(getattr(whole, name), tuple)]
+    joined = {name: (*getattr(whole, name), *getattr(page, name)) for name in several}
+    found: Struct = replace(whole, **joined, next=page.next)
+    return found
 
 
 def _completing(choices: Sequence[str]) -> Callable[[str], list[str]]:

@@ -96,6 +96,7 @@ class AnswerText(Struct, frozen=True):
         label: what stands in front of them; empty for a text alone, on stdout.
         at: a time in front of the words, in seconds since 1970; 0 for none.
         is_note: whether this is a remark, on stderr, such as what to do next.
+        is_problem: whether this is something that is wrong, on stderr.
         values: what is put into `{...}` of the words. Words with values are translated.
     """
 
@@ -103,6 +104,7 @@ class AnswerText(Struct, frozen=True):
     label: str = ""
     at: float = 0.0
     is_note: bool = False
+    is_problem: bool = False
     values: Mapping[str, str | int] = {}
 
 
@@ -110,30 +112,34 @@ class Command(Struct, frozen=True, kw_only=True):
     """The command of an operation.
 
     Attributes:
-        words: what is typed, such as `("bookmarks", "list")`.
+        words: what is typed, such as `("bookmarks", "list")`; one word for a command without a group.
         help: what `--help` says, more than the operation's summary; a blank line parts its paragraphs.
         arguments: fields of the query or of the body that are said without an option, behind the names of the path.
         options: how other fields are said; a field that is left out here is an option of its name.
         found_by: how a person names what the path names; None for the name as it is.
         default: what the path names where a person says nothing, such as `last`; empty where something has to be said.
         uses_tools: whether the operation works with the tools of the settings: `--tools` and `--mcp` name others.
+        rows: how many items of a list are told where a person does not say how many; 0 for all.
         columns: of an answer with `items`, the columns of the table.
         folds: the heading of the column that is folded on a narrow terminal; the last one where it is empty.
         empty: what is said of a list without items; `{name}` stands for what the path names.
+        beside: what a person is told beside a table, from the whole answer, such as what is wrong with the record.
         show: what a person is told of any other answer, from its body and from what the path names; where it is
             None, each field of the answer is told.
         exit_code: of an answer; None for 0. 1 says that something has failed, 3 that a person is waited for.
     """
 
-    words: tuple[str, str]
+    words: tuple[str, str] | tuple[str]
     help: str = ""
     arguments: tuple[str, ...] = ()
     options: Mapping[str, CommandOption] = {}
     found_by: FoundBy | None = None
     default: str = ""
     uses_tools: bool = False
+    rows: int = 20
     columns: tuple[ListColumn, ...] = ()
     folds: str = ""
     empty: str = ""
+    beside: Callable[[Any], Sequence[AnswerText]] | None = None
     show: Callable[[Any, Mapping[str, str]], Sequence[AnswerText]] | None = None
     exit_code: Callable[[Any], int] | None = None

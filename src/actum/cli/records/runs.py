@@ -1,9 +1,10 @@
-"""`actum runs`: what is on record, as a list, as a tree, and as a page."""
+"""`actum runs`: what is on record. The list is made from an operation; the tree and the page are drawn from the
+record.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,65 +15,20 @@ from ...core.call import MediaPart
 from ...core.errors import JournalError, UsageError
 from ...core.json import JsonObject
 from ...core.run.record import Entry
-from ...core.run.summary import RunSummary
-from ...journal.conversations import Family, as_they_stand
-from ...journal.mismatch import mismatch, summary
+from ...journal.conversations import Family
 from ...journal.recording import RunState
-from ...runs.administration import ADMINISTRATION
+from ...server.api.runs.operations import OPERATIONS
 from .. import options
 from ..conversation.files import write_files
-from ..options import JournalFlag, JsonFlag, RunArgument, TenantFlag
+from ..operated import add_commands
+from ..options import JournalFlag, JsonFlag, RunArgument
 from ..recorded import recorded_family
-from ..show import moments
 from ..show.page import page_of
 from ..show.terminal import Terminal
 from ..show.tree import problems_of, tree_of
 
 app = typer.Typer(help="What is on record: list runs, show one, write its files.", invoke_without_command=True)
-
-
-@app.callback()
-def runs(context: typer.Context) -> None:
-    """Without a word more, the list."""
-    if context.invoked_subcommand is None:
-        list_runs()
-
-
-@app.command("list")
-def list_runs(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the newest first.")] = 20,
-    tenant: TenantFlag = None,
-    as_json: JsonFlag = False,
-    journal: JournalFlag = "",
-) -> None:
-    """List the latest runs."""
-    terminal = Terminal()
-
-    async def command() -> tuple[list[RunSummary], Sequence[str]]:
-        async with options.journal(options.read(journal=journal)) as opened:
-            listed = await as_they_stand(opened, await opened.runs(limit=limit, tenant=tenant))
-            found = await mismatch(opened, [run.run_id for run in listed])
-            missing = [run for id_ in found.missing[:limit] if (run := await summary(opened, id_)) is not None]
-            missing = [run for run in missing if tenant in (None, run.tenant)]
-            return found.mark([*await as_they_stand(opened, missing), *listed]), found.problems
-
-    runs, problems = asyncio.run(command())
-    options.tell_problems(terminal, problems)
-    if as_json:
-        terminal.json(runs)
-    elif not runs and not problems:
-        terminal.note('Nothing is on record yet. Try: actum run "What is 17 * 23?"')
-    else:
-        rows = [
-            (moments.shown(run.started), run.status, run.run_id, _driver(run), terminal.title(run.question))
-            for run in runs
-        ]
-        terminal.table("when", "status", "run", "model", "question", rows=rows)
-
-
-def _driver(run: RunSummary) -> str:
-    """What drove the run: the name of its model, or in brackets what stands in the place of a model."""
-    return run.model or ("(administrator)" if run.agent == ADMINISTRATION else "(a call)")
+add_commands(app, OPERATIONS)
 
 
 @app.command("show")

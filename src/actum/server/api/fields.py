@@ -30,3 +30,14 @@ class ListPart(Struct, Generic[T], frozen=True, kw_only=True):
 
     items: tuple[T, ...]
     next: str | None
+
+
+class CheckedPart(ListPart[T], frozen=True, kw_only=True):
+    """A part of a list of what is on record.
+
+    Attributes:
+        problems: what is wrong with the record, as the operator of this machine is told on the command line; empty in
+            every other answer.
+    """
+
+    problems: tuple[str, ...] = ()

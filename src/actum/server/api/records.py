@@ -16,12 +16,15 @@ from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
 from ...core.run.record import Entry, Started, TaskQueued, is_last
 from ...core.run.summary import RunSummary, summary_of
+from ...features.command import AnswerText
 from ...features.refusal import Refusal, not_found
 from ...journal.conversations import as_they_stand
 from ...journal.recording import RunState
 from ...runs.recorded import is_run_id
 from ..scopes import allows
 
+PROBLEMS_MAX = 10
+"""So many problems of the record are told beside what a command shows."""
 POLL_S = 0.2
 """So often it is looked whether another process has come further with a run."""
 
@@ -127,6 +130,15 @@ def cursors() -> Iterator[None]:
         yield
     except UsageError:
         raise Refusal(404, "cursor", "This cursor is not known here: begin the list anew.") from None
+
+
+def told_problems(problems: Sequence[str]) -> list[AnswerText]:
+    """What a person is told of what is wrong with the record."""
+    found = list(dict.fromkeys(problems))
+    told = [AnswerText(problem, is_problem=True) for problem in found[:PROBLEMS_MAX]]
+    more = f"... and {len(found) - PROBLEMS_MAX} more. " if len(found) > PROBLEMS_MAX else ""
+    advice = "{more}The record was damaged or changed: `actum journal verify` checks all of it."
+    return [*told, AnswerText(advice, values={"more": more}, is_note=True)] if found else []
 
 
 def _beginning(entries: Sequence[Entry]) -> Started | None:

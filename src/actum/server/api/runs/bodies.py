@@ -10,7 +10,7 @@ from ....core.json import Json, JsonObject
 from ....core.message import Usage
 from ..approvals.bodies import Approval
 from ..calls import CallFailure, SaidCall
-from ..fields import Cursor, Limit, ListPart, Moment, Name, SessionId
+from ..fields import CheckedPart, Cursor, Limit, Moment, Name, SessionId
 from ..tasks.bodies import TaskBody
 
 RunKind = Literal["agent", "call", "administration", "workflow"]
@@ -155,7 +155,7 @@ class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     cursor: Cursor = ""
 
 
-class RunPage(ListPart[RunInfo], frozen=True, kw_only=True):
+class RunPage(CheckedPart[RunInfo], frozen=True, kw_only=True):
     """A part of the list of runs.
 
     Attributes:

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 
 from ....core.call import TextPart
 from ....core.errors import Busy
 from ....core.identity import Identity
-from ....core.interfaces import RunFilter
+from ....core.interfaces import Journal, RunFilter
 from ....core.message import UserMessage
 from ....core.process.claim import claim_of_cancel
 from ....core.run.record import Ended
 from ....core.run.summary import RunSummary
+from ....features.command import Command, CommandOption, ListColumn
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Events, Operation, StreamEvent
 from ....features.refusal import Refusal
+from ....journal.conversations import as_they_stand
 from ....journal.follow import follow
 from ....journal.lists import page_of_runs
+from ....journal.mismatch import mismatch, summary
 from ....runs.recorded import outputs_of
 from ...scopes import allows, wants
 from ..api import Api, no_agent
 from ..examples import ASKED_AT, RUN
-from ..records import POLL_S, Recorded, Records, cursors
+from ..records import POLL_S, Recorded, Records, cursors, told_problems
 from ..tasks.accepting import accept_run, check_no_task
 from ..tasks.bodies import TaskAccepted
 from ..work import CANCEL_S
-from .bodies import CancelBody, ForkBody, ResumeBody, RunBegun, RunBody, RunDetails, RunEvent, RunPage, RunsQuery
+from .bodies import (
+    CancelBody,
+    ForkBody,
+    ResumeBody,
+    RunBegun,
+    RunBody,
+    RunDetails,
+    RunEvent,
+    RunInfo,
+    RunPage,
+    RunsQuery,
+)
 from .views import EventFold, run_details, run_info
 
 
@@ -62,8 +77,25 @@ async def list_runs(api: Api, asked: ApiRequest[RunsQuery, None]) -> ApiReply:
     query = asked.query
     if query.principal not in ("", asked.who.principal) and not allows(asked.who, ("admin",)):
         raise wants("admin", "to see the runs of another user")
-    runs, following, count = await _listed(api.records, query, asked.who)
-    return ApiReply(RunPage(items=tuple(run_info(line, asked.who) for line in runs), next=following, count=count))
+    runs, following, count = await _listed(api.records, query, asked.who, asked.tenant)
+    problems: Sequence[str] = ()
+    if asked.by_operator:
+        runs, problems = await _compared(api.journal, runs, query, asked.tenant)
+    items = tuple(run_info(line, asked.who) for line in runs)
+    return ApiReply(RunPage(items=items, next=following, count=count, problems=tuple(problems)))
+
+
+async def _compared(
+    journal: Journal, listed: list[RunSummary], query: RunsQuery, tenant: str | None
+) -> tuple[list[RunSummary], Sequence[str]]:
+    """The runs of a part of the list, marked where their entries say otherwise, and what is wrong. A list of all runs
+    begins with the runs that are missing in the list of runs.
+    """
+    found = await mismatch(journal, [run.run_id for run in listed])
+    is_begun = query == RunsQuery(limit=query.limit)
+    missing = [await summary(journal, id_) for id_ in found.missing[: query.limit]] if is_begun else []
+    others = [run for run in missing if run is not None and tenant in (None, run.tenant)]
+    return found.mark([*await as_they_stand(journal, others), *listed]), found.problems
 
 
 async def get_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
@@ -215,14 +247,17 @@ async def begun(api: Api, run_id: str, who: Identity) -> ApiReply:
     return ApiReply(body, 202, place)
 
 
-async def _listed(records: Records, query: RunsQuery, who: Identity) -> tuple[list[RunSummary], str | None, int | None]:
-    """A part of the list of runs, the cursor of the next part, and how many runs fit where that is wanted.
+async def _listed(
+    records: Records, query: RunsQuery, who: Identity, tenant: str | None
+) -> tuple[list[RunSummary], str | None, int | None]:
+    """A part of the list of runs of a tenant (None for all), the cursor of the next part, and how many runs fit where
+    that is wanted.
 
     Raises:
         Refusal: the cursor is not known.
     """
     wanted = RunFilter(
-        tenant=who.tenant,
+        tenant=tenant,
         agent=query.agent,
         kind=query.kind,
         conversation=query.session,
@@ -288,6 +323,33 @@ _RUN_NAME = {"id": "The id of a run."}
 REPLY_BEGUN = AnswerKind(
     means="The run is on record and under way. `Location` names it.", body=RunBegun, example=BEGUN, has_location=True
 )
+
+
+def _driver(run: RunInfo) -> str:
+    """What drove the run: the name of its model, or in brackets what stands in the place of a model."""
+    return run.model or ("(administrator)" if run.kind == "administration" else "(a call)")
+
+
+_LIST = Command(
+    words=("runs", "list"),
+    help="List the latest runs.",
+    options={
+        "since": CommandOption(form="time", help="Only runs that began then or later: 24h, 90d, 2026-11-01."),
+        "until": CommandOption(form="time", help="Only runs that began before then."),
+        "principal": CommandOption(help="Only runs on behalf of this user."),
+        "count": CommandOption(is_hidden=True),
+        "limit": CommandOption(help="How many, the newest first."),
+    },
+    columns=(
+        ListColumn("when", "started", "moment"),
+        ListColumn("status", "status"),
+        ListColumn("run", "id"),
+        ListColumn("model", made_of=_driver),
+        ListColumn("question", "question", "title"),
+    ),
+    empty='Nothing is on record yet. Try: actum run "What is 17 * 23?"',
+    beside=lambda page: told_problems(page.problems),
+)
 LINKS_OF_RUN = {
     "getRun": (202, "id", "/id"),
     "cancelRun": (202, "id", "/id"),
@@ -309,6 +371,7 @@ OPERATIONS: tuple[Operation, ...] = (
             )
         },
         handler=list_runs,
+        command=_LIST,
     ),
     Operation(
         id="startRun",
