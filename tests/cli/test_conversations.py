@@ -30,7 +30,7 @@ def test_conversations_are_listed_latest_first(run: Run) -> None:
     _, milk, tea = run("conversations", "list", *RECORD).stdout.splitlines()
     assert milk.split()[2:] == ["done", "1", "milk", "three"]
     assert tea.split()[2:] == ["done", "2", "tea", "one"]
-    assert [each["id"] for each in json.loads(run("conversations", "list", "--json", *RECORD).stdout)] == [
+    assert [each["id"] for each in json.loads(run("conversations", "list", "--json", *RECORD).stdout)["items"]] == [
         "milk",
         "tea",
     ]
@@ -42,7 +42,7 @@ def test_a_conversation_is_read_again_as_it_was_said(run: Run) -> None:
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["you", "call", "result", "agent"]
     assert "sums · 1 turns" in result.stderr
     told = json.loads(run("conversations", "show", "last", "--json", *RECORD).stdout)
-    assert [message["type"] for message in told["messages"]] == ["user", "reply", "tool", "reply"]
+    assert [message["role"] for message in told["items"]] == ["user", "agent", "tool", "agent"]
 
 
 def test_a_branch_goes_on_from_an_earlier_turn_and_the_conversation_stays(run: Run) -> None:
@@ -123,7 +123,7 @@ def test_conversations_of_others_are_not_there_unless_their_owner_is_named(run: 
 
     assert "SECRET of alice" in run("conversations", "show", "tea", "--owner", "alice", *RECORD).stdout
     assert run("conversations", "list", "--owner", "", *RECORD).stdout.split()[-3:] == ["tea", "SECRET", "of"]
-    everybody = json.loads(run("conversations", "list", "--all", "--json", *RECORD).stdout)
+    everybody = json.loads(run("conversations", "list", "--all", "--json", *RECORD).stdout)["items"]
     assert {(each["owner"], each["id"]) for each in everybody} == {("alice", "tea"), ("", "tea"), (who(), "tea")}
     assert len(run("conversations", "list", "--all", *RECORD).stdout.splitlines()) == 4
 
@@ -131,7 +131,7 @@ def test_conversations_of_others_are_not_there_unless_their_owner_is_named(run: 
     assert run(*command[1:], "--tools", "tools.py", "--model", "models.py:counting", input="other\n").stdout == "2\n"
     run("run", "I join in", "-c", "tea", "--owner", "alice", *MINE, "models.py:counting")
     told = json.loads(run("conversations", "show", "tea", "--owner", "alice", "--json", *RECORD).stdout)
-    assert [(each["principal"], each["owner"]) for each in told["runs"]] == [("alice", "alice"), (who(), "alice")]
+    assert [each["principal"] for each in told["runs"]] == ["alice", who()]
     assert "conversation tea of alice" in run("runs", "show", *RECORD).stdout
 
 

@@ -186,7 +186,9 @@ def test_what_belongs_to_one_tenant_is_shown_alone(run: Run) -> None:
             others = {"north", "south", "none"} - {tenant or "none"}
             assert shown.strip(), (words, tenant)
             assert not any(f"in {other}" in shown or f"of {other}" in shown for other in others), (words, tenant)
-    assert [each["id"] for each in json.loads(run("conversations", "list", "--json", *RECORD).stdout)] == ["c_"]
+    assert [each["id"] for each in json.loads(run("conversations", "list", "--json", *RECORD).stdout)["items"]] == [
+        "c_"
+    ]
     told = run("conversations", "show", "c_north", "--tenant", "north", *RECORD)
     assert "asked in north" in told.stdout
     assert run("conversations", "show", "c_north", *RECORD).exit_code != 0

@@ -49,14 +49,22 @@ MeantTenantFlag = Annotated[
 """The tenant of a command that makes or changes something."""
 
 
-def add_commands(app: typer.Typer, operations: Sequence[Operation]) -> Operated:
+View = Callable[[Terminal, Any, Mapping[str, str]], None]
+"""Shows a person the answer of an operation, given what its path names, where a terminal can do more than texts."""
+
+
+def add_commands(
+    app: typer.Typer, operations: Sequence[Operation], views: Mapping[str, View] | None = None
+) -> Operated:
     """Add the command of each operation that has one.
 
     Args:
         app: the group; where it may be called without a word more, that means its `list`.
         operations: the operations of a subject; those by which a person names things are among them.
+        views: show a person the answers of operations, by the ids of the operations. Others are shown as their
+            commands say.
     """
-    operated, made = Operated(operations), {}
+    operated, made = Operated(operations, views), {}
     for operation in operations:
         if operation.command is not None:
             name = operation.command.words[-1]
@@ -106,9 +114,11 @@ class Operated:
 
     Args:
         operations: the operations.
+        views: show a person the answers of some operations, by their ids.
     """
 
-    def __init__(self, operations: Sequence[Operation]) -> None:
+    def __init__(self, operations: Sequence[Operation], views: Mapping[str, View] | None = None) -> None:
+        self.views = views or {}
         self._operations = {each.id: each for each in operations}
 
     def command(self, operation: str) -> Callable[..., int]:
@@ -184,20 +194,29 @@ class Operated:
                 return
             cursor = page.next
 
-    async def find(self, app: Application, found_by: FoundBy, named: str, tenant: str | None = None) -> str:
+    async def find(
+        self,
+        app: Application,
+        found_by: FoundBy,
+        named: str,
+        tenant: str | None = None,
+        values: Mapping[str, Json] | None = None,
+    ) -> str:
         """The id of the thing that a person names.
 
         Args:
             app, tenant: as for `ask`.
             found_by: how the person names the thing.
             named: what the person says.
+            values: the fields of the query and of the body, which may say among which things the thing is.
 
         Raises:
             UnknownName: there is none, or several begin so.
         """
         ids: list[str] = []
         is_last = named == "last" and not found_by.is_whole
-        async for page in self.parts(app, found_by.operation, {}, {}, 1 if is_last else ALL, tenant):
+        among = {name: value for name, value in (values or {}).items() if name in found_by.among}
+        async for page in self.parts(app, found_by.operation, {}, among, 1 if is_last else ALL, tenant):
             ids += [_text(_of(item, found_by.field)) for item in page.items]
             if named in ids:
                 return named
@@ -394,14 +413,14 @@ class _Typed:
 
         async def command() -> tuple[Struct | JsonObject | None, Mapping[str, str]]:
             async with self._application(settings, terminal) as app:
-                found = {name: await self._found(app, named, tenant) for name, named in names.items()}
+                found = {name: await self._found(app, named, tenant, values) for name, named in names.items()}
                 return await self._answer(app, tenant, found, values), found
 
         body, found = asyncio.run(command())
         if given["as_json"]:
             terminal.json({} if body is None else body)
         else:
-            self._tell(terminal, body, found)
+            self._tell(terminal, body, found, values)
         return self._command.exit_code(body) if self._command.exit_code is not None else DONE
 
     @asynccontextmanager
@@ -453,30 +472,37 @@ class _Typed:
         found: Struct = whole
         return found
 
-    async def _found(self, app: Application, named: str, tenant: str | None) -> str:
+    async def _found(self, app: Application, named: str, tenant: str | None, values: Mapping[str, Json]) -> str:
         found_by = self._command.found_by
-        return named if found_by is None else await self._operated.find(app, found_by, named, tenant)
+        return named if found_by is None else await self._operated.find(app, found_by, named, tenant, values)
 
     # What a person reads ----------------------------------------------------------------------------------------------
 
-    def _tell(self, terminal: Terminal, body: Struct | JsonObject | None, names: Mapping[str, str]) -> None:
-        items = _of(body, "items")
-        if self._command.show is not None:
+    def _tell(
+        self, terminal: Terminal, body: Struct | JsonObject | None, names: Mapping[str, str], values: Mapping[str, Json]
+    ) -> None:
+        items, view = _of(body, "items"), self._operated.views.get(self._operation.id)
+        if view is not None:
+            view(terminal, body, names)
+        elif self._command.show is not None:
             say(terminal, self._command.show(body, names))
         elif isinstance(items, tuple | list):
             beside = self._command.beside(body) if self._command.beside is not None else ()
             say(terminal, beside)
             if items or not any(each.is_problem for each in beside):
-                self._table(terminal, items, names)
+                self._table(terminal, items, names, values)
         elif body is not None:
             for name, value in msgspec.to_builtins(body).items():
                 terminal.line(name, _text(value))
 
-    def _table(self, terminal: Terminal, items: Sequence[object], names: Mapping[str, str]) -> None:
+    def _table(
+        self, terminal: Terminal, items: Sequence[object], names: Mapping[str, str], values: Mapping[str, Json]
+    ) -> None:
         if not items:
             terminal.note(tr(self._command.empty or "There is nothing.", **names))
             return
         columns = self._command.columns or [ListColumn(name, name) for name in msgspec.to_builtins(items[0])]
+        columns = [column for column in columns if not column.only_with or values[column.only_with]]
         rows = [tuple(_cell(terminal, item, column) for column in columns) for item in items]
         terminal.table(*(column.head for column in columns), rows=rows, folds=self._command.folds)
 

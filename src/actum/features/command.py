@@ -26,6 +26,7 @@ class ListColumn(Struct, frozen=True):
         other: the field that is shown where the first one says nothing.
         empty: what is shown in the person's language where there is nothing to show.
         made_of: makes the text of the whole item, where no single field says it.
+        only_with: a flag of the query without which the column is left out.
     """
 
     head: str
@@ -34,6 +35,7 @@ class ListColumn(Struct, frozen=True):
     other: str = ""
     empty: str = ""
     made_of: Callable[[Any], str] | None = None
+    only_with: str = ""
 
 
 class CommandFlag(Struct, frozen=True):
@@ -79,6 +81,7 @@ class FoundBy(Struct, frozen=True, kw_only=True):
         about: the fields of an item that a shell shows beside the id when it completes one.
         noun: what a thing is called, such as `task`.
         is_whole: the id has to be written whole, and `last` is a name like any other.
+        among: fields of the query that say among which things the thing is, such as `owner`.
     """
 
     operation: str
@@ -86,6 +89,7 @@ class FoundBy(Struct, frozen=True, kw_only=True):
     about: tuple[str, ...] = ()
     noun: str
     is_whole: bool = False
+    among: tuple[str, ...] = ()
 
 
 class AnswerText(Struct, frozen=True):

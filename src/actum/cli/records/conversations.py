@@ -1,112 +1,76 @@
-"""`actum conversations`: what was said, turn by turn; branch off from it, sum it up."""
+"""`actum conversations`: what was said, turn by turn; branch off from it, sum it up. Its list and what was said are
+operations of the API.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 
-from ...agents.conversation import history
 from ...compose.agents import make_agent
 from ...compose.models import make_model
+from ...core.call import Failure, TextPart, ToolCall, ToolResult
 from ...core.errors import UnknownName, UsageError
 from ...core.interfaces import Journal
-from ...core.message import Message, Reply, ToolMessage, UserMessage
 from ...core.run.ids import new_id
 from ...core.run.summary import RunSummary
 from ...core.user import User
 from ...journal.conversations import Conversation, conversations
-from ...journal.mismatch import mismatch
+from ...server.api.sessions import OPERATIONS, SessionMessage, SessionMessages
 from .. import options
+from ..operated import add_commands
 from ..options import JournalFlag, JsonFlag, ModelFlag, OwnerFlag, TenantFlag
-from ..show import moments
 from ..show.terminal import Terminal, shorten, who
 from ..show.trace import RESULT_MAX, call_line, result_line
 
+
+def show_session(terminal: Terminal, session: SessionMessages, names: Mapping[str, str]) -> None:
+    """Show a conversation to a person."""
+    for message in session.items:
+        _show_message(terminal, message)
+    terminal.note(
+        "{found} · {count} turns, the latest in {run}",
+        found=session.session,
+        count=len(session.runs),
+        run=session.runs[-1].id,
+    )
+
+
+def _show_message(terminal: Terminal, message: SessionMessage) -> None:
+    match message.role:
+        case "user":
+            terminal.line("you", message.text, "bold cyan")
+        case "agent":
+            if message.text.strip():
+                terminal.line("agent", message.text)
+            for call in message.calls:
+                terminal.line("call", call_line(ToolCall("", call.tool, call.arguments)), "yellow")
+        case "tool":
+            terminal.line("result", result_line(_result(message)), "green")
+        case "server":
+            terminal.line("told", shorten(message.text, RESULT_MAX), "dim")
+
+
+def _result(message: SessionMessage) -> ToolResult:
+    """The result that a message tells of."""
+    if message.error is not None:
+        error = message.error
+        return ToolResult("", error=Failure(error.code, error.message, problems=error.problems))
+    if isinstance(message.result, dict):
+        return ToolResult("", structured=message.result)
+    return ToolResult("", (TextPart(message.text),))
+
+
 app = typer.Typer(help="What was said, turn by turn: list, show, branch off, sum up.", invoke_without_command=True)
+add_commands(app, OPERATIONS, {"listMessages": show_session})
 
 ConversationArgument = Annotated[
     str, typer.Argument(metavar="ID", help="The conversation: its id, the beginning of it, or `last`.")
 ]
-
-
-@app.callback()
-def listed(context: typer.Context) -> None:
-    """Without a word more, the list."""
-    if context.invoked_subcommand is None:
-        list_conversations()
-
-
-@app.command("list")
-def list_conversations(
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the latest first.")] = 20,
-    owner: OwnerFlag = None,
-    tenant: TenantFlag = None,
-    everybody: Annotated[bool, typer.Option("--all", help="Those of everybody.")] = False,
-    as_json: JsonFlag = False,
-    journal: JournalFlag = "",
-) -> None:
-    """List your conversations."""
-    terminal = Terminal()
-
-    async def command() -> tuple[list[Conversation], Sequence[str]]:
-        async with options.journal(options.read(journal=journal)) as opened:
-            found = (
-                await conversations(opened, None, tenant) if everybody else await _own(opened, _whose(owner, tenant))
-            )
-            return found[:limit], (await mismatch(opened)).problems
-
-    found, problems = asyncio.run(command())
-    options.tell_problems(terminal, problems)
-    if as_json:
-        terminal.json(found)
-    elif not found and not problems:
-        terminal.note("Nobody has talked yet. Try: actum chat")
-    else:
-        rows = [
-            (
-                moments.shown(each.latest),
-                each.status,
-                str(each.runs),
-                each.id,
-                *([each.owner] * everybody),
-                terminal.title(each.question),
-            )
-            for each in found
-        ]
-        whose = ["of"] * everybody
-        terminal.table("latest", "status", "turns", "conversation", *whose, "begins with", rows=rows)
-
-
-@app.command("show")
-def show(
-    conversation: ConversationArgument = "last",
-    owner: OwnerFlag = None,
-    tenant: TenantFlag = None,
-    as_json: JsonFlag = False,
-    journal: JournalFlag = "",
-) -> None:
-    """Show a conversation as the model is told of it, and the runs that it is made of."""
-    terminal = Terminal()
-
-    async def command() -> tuple[str, list[RunSummary], list[Message]]:
-        async with options.journal(options.read(journal=journal)) as opened:
-            whose = _whose(owner, tenant)
-            found = await _find(opened, whose, conversation)
-            runs = await _runs_of(opened, whose, found)
-            seen = len(await opened.read(runs[0].run_id))
-            return found, runs[::-1], await history(opened, runs[0].run_id, seen, owner=whose)
-
-    found, runs, messages = asyncio.run(command())
-    if as_json:
-        terminal.json({"conversation": found, "runs": runs, "messages": messages})
-        return
-    for message in messages:
-        _show_message(terminal, message)
-    terminal.note("{found} · {count} turns, the latest in {run}", found=found, count=len(runs), run=runs[-1].run_id)
 
 
 @app.command("branch")
@@ -228,18 +192,3 @@ async def _find(journal: Journal, owner: User, wanted: str) -> str:
     raise UnknownName(
         "there is no conversation {wanted!r}: `actum conversations list` shows those there are", wanted=wanted
     )
-
-
-def _show_message(terminal: Terminal, message: Message) -> None:
-    match message:
-        case UserMessage() if message.source not in ("memory", "developer"):
-            terminal.line("you", message.text, "bold cyan")
-        case Reply():
-            if message.text.strip():
-                terminal.line("agent", message.text)
-            for call in message.calls:
-                terminal.line("call", call_line(call), "yellow")
-        case ToolMessage():
-            terminal.line("result", result_line(message.result), "green")
-        case _:
-            terminal.line("told", shorten(message.text, RESULT_MAX), "dim")

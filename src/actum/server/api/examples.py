@@ -24,3 +24,17 @@ APPROVAL = {
     "schema": None,
     "url": "",
 }
+
+RUN_INFO = {
+    "id": RUN,
+    "status": "done",
+    "kind": "agent",
+    "agent": "desk",
+    "model": "openai:gpt-5",
+    "question": "What is 2 and 3?",
+    "session": "c1",
+    "principal": "ann",
+    "parent": "",
+    "started": ASKED_AT,
+    "ended": ASKED_AT + 1,
+}

@@ -10,21 +10,24 @@ from msgspec import Struct
 from ...agents.conversation import history
 from ...core.errors import JournalError, UsageError
 from ...core.identity import Identity
+from ...core.json import Json
 from ...core.message import Message, Reply, ToolMessage, UserMessage
 from ...core.run.summary import RunSummary
 from ...core.user import User
+from ...features.command import Command, CommandOption, FoundBy, ListColumn
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
-from ...journal.conversations import Conversation
+from ...journal.conversations import Conversation, as_they_stand
 from ...journal.lists import page_of_conversations
+from ...journal.mismatch import mismatch
 from ..scopes import allows, wants
 from .api import Api
-from .calls import CallFailure, SaidCall, call_failure, said_calls
-from .examples import ASKED_AT
-from .fields import Cursor, Limit, ListPart, Name
-from .records import Records, cursors
-from .runs.bodies import RunStatus
-from .runs.views import STATUSES
+from .calls import CallFailure, SaidCall, call_failure, call_value, said_calls
+from .examples import ASKED_AT, RUN_INFO
+from .fields import CheckedPart, Cursor, Limit, ListPart, Name
+from .records import Records, cursors, told_problems
+from .runs.bodies import RunInfo, RunStatus
+from .runs.views import STATUSES, run_info
 
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
 
@@ -34,11 +37,13 @@ class SessionsQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         owner: whose sessions; the caller's where it is left out. Another owner needs the scope `admin`.
+        everybody: the sessions of everybody, for which the scope `admin` is needed.
         limit: so many at most.
         cursor: `next` of the part before.
     """
 
-    owner: Name = ""
+    owner: Name | None = None
+    everybody: bool = False
     limit: Limit = 50
     cursor: Cursor = ""
 
@@ -50,7 +55,7 @@ class OwnerQuery(Struct, frozen=True, forbid_unknown_fields=True):
         owner: whose session; the caller's where it is left out. Another owner needs the scope `admin`.
     """
 
-    owner: Name = ""
+    owner: Name | None = None
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
@@ -75,7 +80,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     status: RunStatus
 
 
-class SessionPage(ListPart[SessionInfo], frozen=True, kw_only=True):
+class SessionPage(CheckedPart[SessionInfo], frozen=True, kw_only=True):
     """A part of the list of sessions."""
 
 
@@ -88,6 +93,7 @@ class SessionMessage(Struct, frozen=True, kw_only=True):
         text: the words.
         calls: the calls that the agent asks for.
         tool: the tool whose result it is.
+        result: the value that the tool returned, or its text where it returned no value; null where the call failed.
         error: why the call failed.
     """
 
@@ -95,6 +101,7 @@ class SessionMessage(Struct, frozen=True, kw_only=True):
     text: str
     calls: tuple[SaidCall, ...] = ()
     tool: str = ""
+    result: Json = None
     error: CallFailure | None = None
 
 
@@ -104,7 +111,12 @@ class SessionMessages(ListPart[SessionMessage], frozen=True, kw_only=True):
     Attributes:
         items: the messages in order, as the model is told of them.
         next: always null: a conversation is told whole.
+        session: the id of the conversation.
+        runs: the runs that the conversation is made of, in order.
     """
+
+    session: str
+    runs: tuple[RunInfo, ...]
 
 
 class SessionForgotten(Struct, frozen=True, kw_only=True):
@@ -123,21 +135,37 @@ class SessionForgotten(Struct, frozen=True, kw_only=True):
 
 async def list_sessions(api: Api, asked: ApiRequest[SessionsQuery, None]) -> ApiReply:
     """The caller's conversations, the one that was talked in last first."""
-    query = asked.query
-    talks, following = await _listed(api.records, query, _owner(asked.who, query.owner), asked.who)
-    return ApiReply(SessionPage(items=tuple(map(session_info, talks)), next=following))
+    query, who = asked.query, asked.who
+    if query.everybody and not allows(who, ("admin",)):
+        raise wants("admin", "to see the sessions of another user")
+    owner, tenant = (None, asked.tenant) if query.everybody else (_owner(who, query.owner), who.tenant)
+    with cursors():
+        page = await page_of_conversations(
+            api.journal, limit=query.limit, cursor=query.cursor, owner=owner, tenant=tenant
+        )
+    problems = (await mismatch(api.journal)).problems if asked.by_operator else ()
+    items = tuple(map(session_info, page.items))
+    return ApiReply(SessionPage(items=items, next=page.next or None, problems=tuple(problems)))
 
 
 async def list_messages(api: Api, asked: ApiRequest[OwnerQuery, None]) -> ApiReply:
     """The messages of a conversation, in order."""
     owner = _owner(asked.who, asked.query.owner)
-    latest = (await _runs_of(api.records, asked.names["id"], owner, asked.who))[0]
+    runs = await _runs_of(api.records, asked.names["id"], owner, asked.who)
+    latest = runs[0]
     seen = len(await api.journal.read(latest.run_id))
     try:
         messages = await history(api.journal, latest.run_id, seen, owner=User(asked.who.tenant, owner))
     except JournalError:
         raise Refusal(503, "record_unreadable", "The record of this session can not be read.") from None
-    return ApiReply(SessionMessages(items=tuple(map(session_message, messages)), next=None))
+    return ApiReply(
+        SessionMessages(
+            items=tuple(map(session_message, messages)),
+            next=None,
+            session=asked.names["id"],
+            runs=tuple(run_info(run, asked.who) for run in await as_they_stand(api.journal, runs[::-1])),
+        )
+    )
 
 
 async def forget_session(api: Api, asked: ApiRequest[OwnerQuery, None]) -> ApiReply:
@@ -163,30 +191,15 @@ async def forget_session(api: Api, asked: ApiRequest[OwnerQuery, None]) -> ApiRe
     return ApiReply(SessionForgotten(id=asked.names["id"], runs=len(chosen), records=records))
 
 
-def _owner(who: Identity, owner: str) -> str:
+def _owner(who: Identity, owner: str | None) -> str:
     """Whose sessions are meant.
 
     Raises:
         Refusal: another user's, and the caller may not see them.
     """
-    if owner not in ("", who.principal) and not allows(who, ("admin",)):
+    if owner not in (None, who.principal) and not allows(who, ("admin",)):
         raise wants("admin", "to see the sessions of another user")
-    return owner or who.principal
-
-
-async def _listed(
-    records: Records, query: SessionsQuery, owner: str, who: Identity
-) -> tuple[list[Conversation], str | None]:
-    """A part of the list of an owner's conversations in the caller's tenant, and the cursor of the next part.
-
-    Raises:
-        Refusal: the cursor is not known.
-    """
-    with cursors():
-        page = await page_of_conversations(
-            records.journal, limit=query.limit, cursor=query.cursor, owner=owner, tenant=who.tenant
-        )
-    return list(page.items), page.next or None
+    return who.principal if owner is None else owner
 
 
 async def _runs_of(records: Records, session: str, owner: str, who: Identity) -> list[RunSummary]:
@@ -223,13 +236,50 @@ def session_message(message: Message) -> SessionMessage:
             return SessionMessage(role="agent", text=message.text, calls=said_calls(message.calls))
         case ToolMessage():
             result = message.result
-            return SessionMessage(role="tool", text=result.text, tool=message.name, error=call_failure(result.error))
+            return SessionMessage(
+                role="tool",
+                text=result.text,
+                tool=message.name,
+                result=call_value(result),
+                error=call_failure(result.error),
+            )
         case UserMessage() if message.source in ("user", "agent"):
             return SessionMessage(role="user", text=message.text)
         case _:
             return SessionMessage(role="server", text=message.text)
 
 
+_OWNER = CommandOption(
+    metavar="NAME",
+    help="Whose conversation it is, where it is not your own; '' for those of programs that name no principal.",
+)
+FOUND_BY = FoundBy(operation="listSessions", about=("question",), noun="conversation", among=("owner",))
+_LIST = Command(
+    words=("conversations", "list"),
+    help="List your conversations.",
+    options={
+        "owner": _OWNER,
+        "everybody": CommandOption(names=("--all",), help="Those of everybody."),
+        "limit": CommandOption(help="How many, the latest first."),
+    },
+    columns=(
+        ListColumn("latest", "latest", "moment"),
+        ListColumn("status", "status"),
+        ListColumn("turns", "runs"),
+        ListColumn("conversation", "id"),
+        ListColumn("of", "owner", only_with="everybody"),
+        ListColumn("begins with", "question", "title"),
+    ),
+    empty="Nobody has talked yet. Try: actum chat",
+    beside=lambda page: told_problems(page.problems),
+)
+_SHOW = Command(
+    words=("conversations", "show"),
+    help="Show a conversation as the model is told of it, and the runs that it is made of.",
+    options={"owner": _OWNER},
+    found_by=FOUND_BY,
+    default="last",
+)
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         id="listSessions",
@@ -260,6 +310,7 @@ OPERATIONS: tuple[Operation, ...] = (
             )
         },
         handler=list_sessions,
+        command=_LIST,
     ),
     Operation(
         id="listMessages",
@@ -276,14 +327,17 @@ OPERATIONS: tuple[Operation, ...] = (
                 body=SessionMessages,
                 example={
                     "items": [
-                        {"role": "user", "text": "What is 2 and 3?", "calls": [], "tool": "", "error": None},
-                        {"role": "agent", "text": "5", "calls": [], "tool": "", "error": None},
+                        {"role": "user", "text": "What is 2 and 3?"},
+                        {"role": "agent", "text": "5"},
                     ],
                     "next": None,
+                    "session": "c1",
+                    "runs": [RUN_INFO],
                 },
             )
         },
         handler=list_messages,
+        command=_SHOW,
     ),
     Operation(
         id="forgetSession",

@@ -23,7 +23,7 @@ from ....journal.mismatch import mismatch, summary
 from ....runs.recorded import outputs_of
 from ...scopes import allows, wants
 from ..api import Api, no_agent
-from ..examples import ASKED_AT, RUN
+from ..examples import ASKED_AT, RUN, RUN_INFO
 from ..records import POLL_S, Recorded, Records, cursors, told_problems
 from ..tasks.accepting import accept_run, check_no_task
 from ..tasks.bodies import TaskAccepted
@@ -282,20 +282,7 @@ async def _listed(
     return found, page.next or None, count
 
 
-_RUN_INFO = {
-    "id": RUN,
-    "status": "done",
-    "kind": "agent",
-    "agent": "desk",
-    "model": "openai:gpt-5",
-    "question": "What is 2 and 3?",
-    "session": "c1",
-    "principal": "ann",
-    "parent": "",
-    "started": ASKED_AT,
-    "ended": ASKED_AT + 1,
-}
-_RUN_WHOLE = _RUN_INFO | {
+_RUN_WHOLE = RUN_INFO | {
     "text": "5",
     "stop_reason": "",
     "usage": {"input_tokens": 41, "output_tokens": 7},
@@ -366,9 +353,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scopes=("runs", "tools"),
         query=RunsQuery,
         replies={
-            200: AnswerKind(
-                means="The runs.", body=RunPage, example={"items": [_RUN_INFO], "next": None, "count": None}
-            )
+            200: AnswerKind(means="The runs.", body=RunPage, example={"items": [RUN_INFO], "next": None, "count": None})
         },
         handler=list_runs,
         command=_LIST,
