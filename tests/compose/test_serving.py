@@ -16,14 +16,15 @@ import pytest
 
 from actum import Agent, tool
 from actum.call.limits.limits import Limits, ToolLimits
-from actum.compose.serving import Serving, open_doors, place_of
+from actum.compose.serving import Serving, open_doors, place_of, served_agents
 from actum.compose.settings import ServeLimits, ServeSettings, Settings
+from actum.core.call import ToolCall
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.journal.memory import MemoryJournal
 from actum.protocols.mcp.config import McpServer
 from actum.server import Access, Identity
-from actum.server.api.api import GivenAgents
+from actum.server.api.api import ASSISTANT, GivenAgents
 from actum.server.metrics import Metrics
 from actum.server.web import ConnectionLimits
 from actum.server.web_application import WebApplicationSettings
@@ -96,8 +97,8 @@ async def test_a_journal_that_is_closed_makes_the_server_not_ready_but_alive() -
 
 
 async def test_a_server_without_models_says_in_the_form_of_each_api_what_is_missing_in_its_settings() -> None:
-    journal, agent = MemoryJournal(), Agent(ScriptedModel([]))
-    doors = open_doors(Settings(), [], GivenAgents({"": agent}), journal, Identity())  # one agent, without a name
+    journal = MemoryJournal()
+    doors = open_doors(Settings(), [], GivenAgents({}), journal, Identity())
     served = Serving(doors, ServeSettings(), Access(), journal=journal)
     hint = re.escape("no models. Its operator names them in actum.toml: an agent as [agents.NAME]")
     said: Any = [{"role": "user", "content": "Hi"}]
@@ -115,6 +116,36 @@ async def test_a_server_without_models_says_in_the_form_of_each_api_what_is_miss
             answer = await web.post("/v1beta/models/gemini-3:generateContent", json={"contents": []})
             assert (answer.status_code, answer.json()["error"]["status"]) == (404, "NOT_FOUND")
             assert (await web.get("/v1/runs")).status_code != 404  # our own API is there as before
+
+
+async def test_a_server_whose_settings_name_no_agent_has_an_assistant_that_goes_on_with_runs_of_the_command_line(
+    tmp_path: Path,
+) -> None:
+    @tool(effects=["read"], approval=True)
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    journal, root = MemoryJournal(), Identity(principal="root", scopes=("admin",))
+    begun = Agent(ScriptedModel([[ToolCall(id="1", name="look", arguments={})], "Seen."]), [look], journal=journal)
+    paused = await begun.run("Look.", principal="root")  # by the name that `actum run` gives its agent
+    async with served_agents(Settings(), {}, tmp_path, [look], journal) as agents:
+        assert agents.names == (ASSISTANT,) and agents.get(begun.name) is agents.get(ASSISTANT)
+        agents = GivenAgents({ASSISTANT: begun}, {begun.name: begun})
+        served = Serving(open_doors(Settings(), [look], agents, journal, root), ServeSettings(), Access(), who=root)
+        async with (
+            serving(served.application.app) as origin,
+            httpx2.AsyncClient(base_url=origin, trust_env=False) as client,
+        ):
+            listed = (await client.get("/v1/agents")).json()["items"]
+            assert [each["name"] for each in listed] == [ASSISTANT]
+            assert [each["id"] for each in (await client.get("/v1/models")).json()["data"]] == [ASSISTANT]
+            assert (await client.get("/v1/agents/agent")).status_code == 404
+            (waiting,) = (await client.get("/v1/approvals", params={"run": paused.run_id})).json()["items"]
+            answered = await client.post(f"/v1/approvals/{waiting['id']}", json={"verdict": "approve"})
+            assert answered.status_code == 200, answered.text
+            ended = await client.get(f"/v1/runs/{paused.run_id}/events")  # ends with the run
+            assert "Seen." in ended.text
 
 
 async def test_a_call_counts_towards_the_same_limits_whichever_door_it_came_through() -> None:

@@ -6,7 +6,7 @@ This file loads the official SDK, which takes more than a second: import it only
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ from ..server.a2a.card import Cards, CardSettings
 from ..server.a2a.grpc_server import GrpcSettings, serving_grpc
 from ..server.a2a.handler import RunHandler
 from ..server.a2a.push import PushSender, PushTargets
-from ..server.a2a.routes import SCOPE, A2ARoutes, names_of
+from ..server.a2a.routes import SCOPE, A2ARoutes
 from ..server.a2a.service import A2ARequest, TaskService, is_structured
 from ..server.a2a.signing import CardKey
 from ..server.access import is_loopback
@@ -71,7 +71,7 @@ def open_a2a_door(
     table, serve, clock = settings.serve.a2a, settings.serve, SystemClock()
     api = Api(runner, agents, clock, tasking, workflows)
     tasks = TaskService(api, input_modes=table.input_modes, repeats=table.repeats)
-    if table.agent and table.agent not in names_of(api):
+    if table.agent and table.agent not in agents.names:
         raise UsageError("[serve.a2a] agent: there is no agent {agent!r}", agent=table.agent)
     pushes = journal.tasks is not None
     cards = Cards(
@@ -99,7 +99,7 @@ def open_a2a_door(
 
         push = PushTargets(journal, guard, clock, _store(environment), answers_json)
 
-    grpc_settings = _grpc(settings, names_of(api), verifier, who)
+    grpc_settings = _grpc(settings, agents.names, verifier, who)
 
     def grpc(handler: RunHandler, admission: Admission) -> AbstractAsyncContextManager[int]:
         return serving_grpc(handler, grpc_settings, admission)
@@ -121,7 +121,7 @@ def open_a2a_door(
     )
 
 
-def _grpc(settings: Settings, names: Mapping[str, str], verifier: Verifier | None, who: Identity) -> GrpcSettings:
+def _grpc(settings: Settings, names: Sequence[str], verifier: Verifier | None, who: Identity) -> GrpcSettings:
     """How gRPC is served.
 
     Raises:
@@ -147,7 +147,7 @@ def _grpc(settings: Settings, names: Mapping[str, str], verifier: Verifier | Non
             ) from None
     return GrpcSettings(
         place=place,
-        agent=names[address],
+        agent=address,
         address=address,
         certificate=certificate,
         key=key,

@@ -52,6 +52,8 @@ log = logging.getLogger("actum")
 
 Output = TypeVar("Output")
 NO_LABELS: Mapping[str, ToolLabels] = {}
+UNNAMED = "agent"
+"""What runs of the one agent of settings without `[agents.*]` are called, in every program but a server."""
 
 
 def make_agent(
@@ -61,7 +63,7 @@ def make_agent(
     *,
     journal: Journal,
     approver: Approver | None,
-    name: str = "agent",
+    name: str = UNNAMED,
     secrets: Mapping[str, str] | SecretSource | None = None,
     output_type: type = str,
 ) -> Agent:

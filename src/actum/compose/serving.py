@@ -32,7 +32,7 @@ from ..policy.file import PolicyFile
 from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
-from ..server.api.api import AgentsByName, Api, GivenAgents
+from ..server.api.api import ASSISTANT, AgentsByName, Api, GivenAgents
 from ..server.api.approvals.operations import go_on_with_woken
 from ..server.api.routes import ApiRoutes
 from ..server.attempts import Attempts, recorded_in
@@ -57,7 +57,7 @@ from ..server.workflows import PublishedOffer
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.guard import is_here
 from ..triggers.watch import Watcher
-from .agents import make_agent, open_agents, open_policy, with_background
+from .agents import UNNAMED, make_agent, open_agents, open_policy, with_background
 from .catalog import catalog_files
 from .extras import install, missing_extras
 from .features import features_of
@@ -252,8 +252,10 @@ async def served_agents(
     dispatcher: Dispatcher | None = None,
     workflows: Workflows | None = None,
 ) -> AsyncIterator[AgentsByName]:
-    """The agents that callers may run: those of `[agents.*]`, or the one of the settings where there are no tables. An
-    agent for each workflow stands beside them, for doors that know agents only.
+    """The agents that callers may run: those of `[agents.*]`, or `assistant`, the one of the settings, where there are
+    no tables. An agent for each workflow stands beside them, for doors that know agents only.
+
+    `assistant` also goes on with runs that `actum run` began, whose agent has no name of its own.
 
     The one agent has no MCP servers of the person who started the server: they would lend the person's log-ins to every
     caller. An agent of a table has the servers that its table, or the settings around the table, name.
@@ -277,11 +279,17 @@ async def served_agents(
         speaking = {name: workflows.agent(name) for name in workflows.names}
     if not settings.agents:
         made = make_agent(
-            settings, make_model(settings), tools, journal=journal, approver=None, secrets=open_secrets(environment)
+            settings,
+            make_model(settings),
+            tools,
+            name=ASSISTANT,
+            journal=journal,
+            approver=None,
+            secrets=open_secrets(environment),
         )
         direct = made.runner.known_as(API)  # under this name other processes build it
-        queue = open_queue(settings, journal, dispatcher)
-        yield GivenAgents({"": with_background(settings, made, direct, queue), **speaking})
+        assistant = with_background(settings, made, direct, open_queue(settings, journal, dispatcher))
+        yield GivenAgents({ASSISTANT: assistant, **speaking}, {UNNAMED: assistant})
         return
     async with open_agents(settings, environment, folder, journal=journal, dispatcher=dispatcher) as agents:
         for name in agents.names:

@@ -80,7 +80,7 @@ class A2ARoutes:
         self._secret = NameSecret(self._api.journal)
         self._sender, self._beside, self._drain_s = sender, beside, drain_s
         self._admission = Admission()
-        self._agents = names_of(self._api)
+        self._agents = tuple(self._api.agents.names)
         self._first = first or next(iter(self._agents), "")
         self.handler = RunHandler(tasks, push, self._extended_card)
         later = JsonRpc(self.handler, self._agent_at)
@@ -108,10 +108,10 @@ class A2ARoutes:
     def open_paths(self) -> Collection[str]:
         """The cards of agents that anybody may use, and the key that signs."""
         found = {JWKS}
-        for address, name in self._agents.items():
+        for name in self._agents:
             if self._api.agents.get(name).is_open:
-                found |= {f"/a2a/{address}{CARD}", f"/a2a/{address}{OLD_CARD}"}
-                if address == self._first:
+                found |= {f"/a2a/{name}{CARD}", f"/a2a/{name}{OLD_CARD}"}
+                if name == self._first:
                     found |= {CARD, OLD_CARD}
         return found
 
@@ -170,7 +170,7 @@ class A2ARoutes:
         who, base, key = identity_of(request.scope), self._address(request), await self.card_key()
         wants_keys = await self._cards.wants_keys()
         if address in self._agents:
-            agent = self._api.agents.get(self._agents[address])
+            agent = self._api.agents.get(address)
             if not agent.is_open:  # the card of any other agent is for everybody, with a key or without
                 await self._agent_for(who, address)
             told = self._cards.told(agent, address, base, form, key, wants_keys=wants_keys)
@@ -187,13 +187,12 @@ class A2ARoutes:
         wants_keys = await self._cards.wants_keys()
         if not wants_keys:
             raise UnsupportedOperationError("There is no extended card: this server wants no keys.")
-        address = next((address for address, name in self._agents.items() if name == asked.agent), asked.agent)
         agent = await self._tasks.agent(asked)
         # The address of this very request: by the address of another request its sender could send callers elsewhere.
         base = self._public or asked.base
         if not base and not self._cards.lists_grpc:
             raise ExtendedAgentCardNotConfiguredError("The operator has to set the address of this server: `public`.")
-        return self._cards.card(agent, address, base, await agent.list_tools(), wants_keys=wants_keys)
+        return self._cards.card(agent, asked.agent, base, await agent.list_tools(), wants_keys=wants_keys)
 
     # Agents -----------------------------------------------------------------------------------------------------------
 
@@ -207,10 +206,10 @@ class A2ARoutes:
         Raises:
             HttpRefusal: there is no such agent for this caller.
         """
-        name = self._agents.get(address)
-        if name is not None and self._api.lets_in(who, name):
-            return name
-        published = name is None and who.may_use("agent", address)
+        is_own = address in self._agents
+        if is_own and self._api.lets_in(who, address):
+            return address
+        published = not is_own and who.may_use("agent", address)
         if not published or address not in await self._api.published.listed(who.tenant):
             raise HttpRefusal(404, "There is no such agent here.")
         return address
@@ -218,8 +217,3 @@ class A2ARoutes:
     def _address(self, request: Request) -> str:
         """The address of the server as clients write it."""
         return self._public or base_of(request)
-
-
-def names_of(api: Api) -> dict[str, str]:
-    """The names of the agents, by their names in addresses: an agent that is meant where none is named has its own."""
-    return {name or api.agents.get(name).name: name for name in api.agents.names}

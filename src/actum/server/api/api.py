@@ -46,6 +46,8 @@ from .work import RunJob, Work
 
 TRIES = 25
 """So often it is looked for a run that another process is about to begin."""
+ASSISTANT = "assistant"
+"""The agent of a server whose settings name none, and the one that is meant where a caller names none."""
 
 Begin = Callable[[Emit], Coroutine[object, object, RunResult]]
 
@@ -67,7 +69,7 @@ class AgentsByName(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """The names of the agents; `""` is the name of an agent that is meant where none is named."""
+        """The names of the agents."""
 
     def get(self, name: str) -> Agent[object]:
         """The agent of a name.
@@ -82,10 +84,14 @@ class GivenAgents:
 
     Args:
         agents: the agents by name.
+        elsewhere: agents by names that nobody is told here: they go on with runs that other programs began.
     """
 
-    def __init__(self, agents: Mapping[str, Agent[object]]) -> None:
+    def __init__(
+        self, agents: Mapping[str, Agent[object]], elsewhere: Mapping[str, Agent[object]] | None = None
+    ) -> None:
         self._agents = agents
+        self._all = {**(elsewhere or {}), **agents}
 
     @property
     def names(self) -> Sequence[str]:
@@ -98,9 +104,9 @@ class GivenAgents:
         Raises:
             UnknownName: there is none.
         """
-        if name not in self._agents:
+        if name not in self._all:
             raise UnknownName("there is no agent {name!r}", name=name)
-        return self._agents[name]
+        return self._all[name]
 
 
 class Tasking(Struct, frozen=True):
@@ -242,8 +248,7 @@ class Api:
             who: the caller.
             name: one of the names of `agents`.
         """
-        agent = self.agents.get(name)
-        return who.may_use("agent", name or agent.name) and agent.is_for(who.principal, who.roles)
+        return who.may_use("agent", name) and self.agents.get(name).is_for(who.principal, who.roles)
 
     async def agent(self, who: Identity, name: str) -> Agent[object]:
         """An agent that a caller may use, or one that stands for a published workflow of the caller's tenant.
@@ -252,8 +257,8 @@ class Api:
             Refusal: there is no such agent for the caller.
         """
         names = self.agents.names
-        if not name and "" not in names and len(names) == 1:
-            name = names[0]
+        if not name:
+            name = ASSISTANT if ASSISTANT in names else names[0] if len(names) == 1 else ""
         agent: Agent[object] | None = None
         if name in names:
             agent = self.agents.get(name) if self.lets_in(who, name) else None
@@ -281,7 +286,7 @@ class Api:
         """The names of the agents that a caller may use: those of the settings first."""
         own = self.agents.names
         published = [name for name in await self.published.listed(who.tenant) if name not in own]
-        allowed = [name for name in own if name and self.lets_in(who, name)]
+        allowed = [name for name in own if self.lets_in(who, name)]
         return [*allowed, *(name for name in published if who.may_use("agent", name))]
 
     async def agent_of(self, started: Started) -> Agent[object] | None:
@@ -290,9 +295,7 @@ class Api:
             return None
         if started.uses:
             return await self.published.agent_of(started)
-        if not self._has_agent(started):
-            return None
-        return self.agents.get(started.agent if started.agent in self.agents.names else "")
+        return self.agents.get(started.agent) if self._has_agent(started) else None
 
     async def check_go_on(self, who: Identity, recorded: Recorded) -> None:
         """A caller goes on only with runs that the caller's key could start.
@@ -466,9 +469,11 @@ class Api:
 
     def _has_agent(self, started: Started) -> bool:
         """Whether this server has an agent that can go on with a run."""
-        names = self.agents.names
-        name = started.agent if started.agent in names else ""
-        return name in names and self.agents.get(name).name == started.agent
+        try:
+            self.agents.get(started.agent)
+        except UnknownName:
+            return False
+        return True
 
 
 async def wait_for(job: RunJob) -> None:
