@@ -130,9 +130,9 @@ async def test_a_server_whose_settings_name_no_agent_has_an_assistant_that_goes_
     begun = Agent(ScriptedModel([[ToolCall(id="1", name="look", arguments={})], "Seen."]), [look], journal=journal)
     paused = await begun.run("Look.", principal="root")  # by the name that `actum run` gives its agent
     async with served_agents(Settings(), {}, tmp_path, [look], journal) as agents:
-        assert agents.names == (ASSISTANT,) and agents.get(begun.name) is agents.get(ASSISTANT)
-        agents = GivenAgents({ASSISTANT: begun}, {begun.name: begun})
-        served = Serving(open_doors(Settings(), [look], agents, journal, root), ServeSettings(), Access(), who=root)
+        assert (agents.names, agents.get(begun.name)) == ((ASSISTANT,), agents.get(ASSISTANT))
+        given = GivenAgents({ASSISTANT: begun}, {begun.name: begun})
+        served = Serving(open_doors(Settings(), [look], given, journal, root), ServeSettings(), Access(), who=root)
         async with (
             serving(served.application.app) as origin,
             httpx2.AsyncClient(base_url=origin, trust_env=False) as client,

@@ -38,6 +38,7 @@ from ..server.api.routes import ApiRoutes
 from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogRoutes
 from ..server.keys import Entrance
+from ..server.login.browser_sessions import BrowserSessions
 from ..server.login.provider import LoginSettings
 from ..server.login.routes import LoginRoutes
 from ..server.mcp.service import McpService
@@ -80,7 +81,7 @@ except ImportError:  # not on every system
 
 log = logging.getLogger("actum.server")
 
-TOOLS_SCOPE = "tools"
+TOOLS_SCOPE, ADMIN = "tools", "admin"
 BROKER_AWAY = "the broker of tasks can not be reached: tasks are accepted, and wait"
 """What `/readyz` adds. Whoever asks needs no key, so the address of the broker is not told."""
 JOURNAL_AWAY = "the journal can not be read: no key can be checked, and nobody comes in"
@@ -100,6 +101,7 @@ def open_doors(
     *,
     verifier: Verifier | None = None,
     workflows: Workflows | None = None,
+    browsers: BrowserSessions | None = None,
 ) -> list[RouteGroup]:
     """What is served under one address.
 
@@ -112,6 +114,7 @@ def open_doors(
         dispatcher: is told of new tasks; None where only other processes carry tasks out.
         verifier: checks the key that each request has to show; None where no key is wanted.
         workflows: of the settings; each is also a tool here, and `served_agents` has each as an agent. None for none.
+        browsers: the sessions of browsers; None where no key is wanted.
 
     Raises:
         UsageError: the policy can not be read, a workflow can not be built, or the key that seals calls can not be
@@ -138,6 +141,7 @@ def open_doors(
         workflows=workflows,
         features=features_of(settings).checked(),
         secrets=kept_secrets(os.environ),
+        browsers=browsers,
     )
     executor = AgentExecutor(
         Api(runner, agents, SystemClock(), workflows=workflows), AgentServing(hold_s=settings.serve.hold_s)
@@ -203,6 +207,10 @@ async def built(
         open_workflows(settings, environment, folder, journal=journal) as workflows,
         served_agents(settings, environment, folder, loaded, journal, dispatcher, workflows) as agents,
     ):
+        stored, browsers = entered.stored, None
+        if stored is not None:
+            attempts, public = Attempts(recorded_in(journal)), settings.serve.public
+            browsers = BrowserSessions(journal, stored, scopes=(ADMIN,), public=public, attempts=attempts)
         doors = open_doors(
             settings,
             loaded,
@@ -212,6 +220,7 @@ async def built(
             dispatcher,
             verifier=entered.access.verifier,
             workflows=workflows,
+            browsers=browsers,
         )
         serving = Serving(
             [*doors, *([login] if login is not None else [])],
@@ -222,6 +231,7 @@ async def built(
             metrics=counts,
             stored=entered.stored,
             login=login,
+            browsers=browsers,
             reread=reread,
             dispatcher=dispatcher,
             troubles=troubles_of(settings, environment),
@@ -380,6 +390,7 @@ class Serving:
         metrics: counts; None for no `/metrics`.
         stored: the keys that are kept beside the journal; None where none are wanted.
         login: the one of the doors at which people log in; None where there is none.
+        browsers: the sessions of browsers; None where no key is wanted.
         reread: reads the settings anew when the process is told to; None where nothing can change.
         dispatcher: has tasks carried out; `/readyz` says what is wrong with it. None where only other processes do so.
         troubles: each says what works less well now, in a sentence for `/readyz`; empty where nothing does.
@@ -399,6 +410,7 @@ class Serving:
         metrics: Metrics | None = None,
         stored: StoredKeys | None = None,
         login: LoginRoutes | None = None,
+        browsers: BrowserSessions | None = None,
         reread: Callable[[], ServeSettings] | None = None,
         dispatcher: Dispatcher | None = None,
         troubles: Sequence[Callable[[], str]] = (),
@@ -410,8 +422,9 @@ class Serving:
             clock = SystemClock()
             metrics.watch(TaskMetrics(journal.tasks, dispatcher, clock).figures, clock)
         self._context = _tls(serve)
-        self._login = login
-        endings: list[Endings] = [each for each in (stored, login.sessions if login else None) if each is not None]
+        self._login, self._browsers = login, browsers
+        known: list[Endings | None] = [stored, login.sessions if login else None, browsers]
+        endings = [each for each in known if each is not None]
         own_address = bool(serve.metrics)
         self.application = WebApplication(
             doors,
@@ -515,6 +528,8 @@ class Serving:
         self._connections.limits, self._connections.proxies = connections, proxies
         if self._login is not None:
             self._login.public = new.public
+        if self._browsers is not None:
+            self._browsers.public = new.public
         if self._context is not None:
             keep_private(new.key_file or new.certificate)
             self._context.load_cert_chain(new.certificate, new.key_file or None)

@@ -40,6 +40,7 @@ class Identity(Struct, frozen=True, kw_only=True):
             `end`.
         tools, models, agents: patterns of the names that the user may use with this key, such as `crm_*`; all names
             when empty. What an agent does on the way is the agent's affair: its own tools are not looked up here.
+        session: the id of the session of a browser in which the request was made; empty for any other request.
     """
 
     principal: str = ""
@@ -53,6 +54,7 @@ class Identity(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    session: str = ""
 
     def may_use(self, kind: Usable, name: str) -> bool:
         """Whether this key may use a tool, a model or an agent, as far as that is not the policy's to say.

@@ -37,9 +37,23 @@ class ApiRequest(Generic[Query, Body]):
         everywhere: the operator of this machine asks on the command line and names no tenant: a handler may look over
             the things of all tenants. No request of a client says this.
         by_operator: the operator of this machine asks on the command line. No request of a client says this.
+        sender: the address of the client, as far as proxies are believed; empty where nobody knows it.
+        origin: the origin of the server as the client writes it, such as `http://127.0.0.1:8000`.
     """
 
-    __slots__ = ("body", "by_operator", "everywhere", "key", "last_event", "names", "operation", "query", "who")
+    __slots__ = (
+        "body",
+        "by_operator",
+        "everywhere",
+        "key",
+        "last_event",
+        "names",
+        "operation",
+        "origin",
+        "query",
+        "sender",
+        "who",
+    )
 
     def __init__(
         self,
@@ -53,6 +67,8 @@ class ApiRequest(Generic[Query, Body]):
         last_event: int = -1,
         everywhere: bool = False,
         by_operator: bool = False,
+        sender: str = "",
+        origin: str = "",
     ) -> None:
         self.operation = operation
         self.who = who
@@ -63,6 +79,8 @@ class ApiRequest(Generic[Query, Body]):
         self.last_event = last_event
         self.everywhere = everywhere
         self.by_operator = by_operator or everywhere
+        self.sender = sender
+        self.origin = origin
 
     @property
     def tenant(self) -> str | None:
@@ -78,12 +96,14 @@ class ApiReply(Struct, frozen=True):
         status: the HTTP status.
         location: where what was made is found; empty where nothing was made.
         is_told_once: nothing on the way to the client may keep the answer, such as one with the text of a key.
+        cookie: a value of `Set-Cookie`; empty for none.
     """
 
     body: Struct | JsonObject | None
     status: int = 200
     location: str = ""
     is_told_once: bool = False
+    cookie: str = ""
 
 
 class StreamEvent(Struct, frozen=True):

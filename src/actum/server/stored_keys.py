@@ -101,6 +101,19 @@ class StoredKeys:
         key, _ = await self._find(identity.key_id)
         return key is not None and not await self._is_valid(key)
 
+    async def identity(self, key_id: str) -> Identity | None:
+        """On whose behalf a client speaks that showed a key before; None when the key is unknown, was revoked or has
+        ended.
+
+        Args:
+            key_id: the id of the key.
+
+        Raises:
+            JournalError: the database can not be asked.
+        """
+        key, identity = await self._find(key_id)
+        return identity if key is not None and await self._is_valid(key) else None
+
     async def until_ended(self, identity: Identity) -> None:
         """Return when the key with which somebody came in was revoked or has ended; for the stream that they read.
 

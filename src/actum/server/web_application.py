@@ -49,6 +49,7 @@ from ..protocols.oauth_metadata import ResourceMetadata
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
+from .login.same_site import own_origin, refuse_other_origins
 from .open_streams import OpenStreams
 from .places import Places
 from .proxies import Proxies, ProxyHeader
@@ -340,6 +341,7 @@ class WebApplication:
         verifier = looks.settings.access.verifier
         keyless = verifier is None or not await self._wants_token(verifier, scope)
         if verifier is None or keyless:
+            looks.at_page(scope)
             scope[IDENTITY], caller = self._who, address
         else:
             needed = self._needed(looks, path, group)
@@ -349,6 +351,7 @@ class WebApplication:
                 looks.at_scopes(identity, needed)
                 scope[IDENTITY], caller = identity, (identity.tenant, identity.issuer, identity.principal)
             elif path.startswith(METADATA) or (group is not None and group.is_open(path)):
+                looks.at_page(scope)
                 scope[IDENTITY], caller = Identity(), address
             else:
                 raise looks.unauthorized(needed)
@@ -553,6 +556,14 @@ class _Looks:
             raise HttpRefusal(400, "A body has one length: Content-Length, or Transfer-Encoding.", _CLOSE)
         if length[:20].isdigit() and int(length[:20]) > self.settings.body_bytes_max:
             raise _too_large(self.settings)
+
+    def at_page(self, scope: Scope) -> None:
+        """Refuse a request without a key that changes something and comes from a page of another origin.
+
+        Raises:
+            HttpRefusal: it does.
+        """
+        refuse_other_origins(scope, own_origin(scope, self.settings.public), self.settings.access.origins)
 
     def cors(self, headers: Sequence[tuple[bytes, bytes]]) -> Headers:
         """The headers that let a page of an origin that the operator named read an answer."""

@@ -31,8 +31,10 @@ from actum.runs.runner import Runner
 from actum.server.api.api import GivenAgents, KeptSecrets, Tasking
 from actum.server.api.problem import encoded
 from actum.server.api.routes import ApiRoutes
+from actum.server.login.browser_sessions import BrowserSessions
 from actum.server.route_group import IDENTITY
 from actum.server.scopes import ALL_SCOPES
+from actum.server.stored_keys import StoredKeys
 from actum.server.workflows import GivenWorkflows
 from actum.testing import ScriptedModel
 from actum.workflow import Workflow
@@ -208,7 +210,8 @@ class Keyed:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] != "/openapi.json":
             named = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ")
-            who = CALLERS.get(named)
+            is_open = scope["path"] == "/v1/session" and not named
+            who = Identity() if is_open else CALLERS.get(named)
             if who is None:
                 refusal = Refusal(401, "unauthorized", "A key is needed.", headers={"WWW-Authenticate": "Bearer"})
                 status, body, headers = encoded(refusal)
@@ -251,6 +254,7 @@ async def application(
         workflows=GivenWorkflows(workflows or {}),
         secrets=secrets,
         features=features,
+        browsers=BrowserSessions(journal, StoredKeys(journal.keys), scopes=("admin",)),
     )
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=HANGS_S) as client:
         yield WebApplication(bank, journal, door, client, url)

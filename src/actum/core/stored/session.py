@@ -1,7 +1,9 @@
 """Sessions of people who logged in to a server with a browser: how a session is kept, and what keeps sessions.
 
 A browser shows the text of a session in a cookie. Only a hash of the text is kept, which also is the id of the session:
-nobody can find out the text from the place where sessions are kept. This file knows no database and no server.
+nobody can find out the text from the place where sessions are kept. A session that a key or a code began has a second
+text, which a page keeps for its origin and sends as a header: cookies do not know ports. This file knows no database
+and no server.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from msgspec import Struct
 
 SESSIONS_PER_USER_MAX = 20
 """A user who logs in once more ends the session that was quiet for longest."""
+KEPT_S = 30 * 86_400.0
+"""A session without a request for so long is deleted. It may have ended before."""
 
 
 class LoginSession(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -20,12 +24,15 @@ class LoginSession(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
     Attributes:
         id: the hash of the text in the cookie.
-        issuer: who said who the person is.
+        issuer: who said who the person is; empty where a key or a code did.
         client: as which client of the issuer the server asked.
         principal: the user.
         tenant: the tenant of the user.
         roles: the roles of the user.
         began_at: when the person logged in, in seconds since 1970.
+        key_id: the key that began the session; empty where an issuer or a code did.
+        proof: the hash of the second text; empty where the session has none.
+        address: the origin at which the session counts, such as `http://127.0.0.1:8000`; empty for any.
     """
 
     id: str
@@ -35,6 +42,9 @@ class LoginSession(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     tenant: str = ""
     roles: tuple[str, ...] = ()
     began_at: float = 0.0
+    key_id: str = ""
+    proof: str = ""
+    address: str = ""
 
     @property
     def owner(self) -> str:
@@ -58,13 +68,12 @@ class KnownSession(Struct, frozen=True):
 class SessionStore(Protocol):
     """A place that keeps sessions, and that several processes may share. Every method may raise JournalError."""
 
-    async def add(self, session: LoginSession, *, idle_since: float, began_since: float) -> None:
-        """Keep a new session, and delete those that have ended.
+    async def add(self, session: LoginSession, *, idle_since: float) -> None:
+        """Keep a new session, and delete those without a request since then.
 
         Args:
             session: the new one.
-            idle_since: sessions without a request since then have ended.
-            began_since: sessions that began before then have ended.
+            idle_since: in seconds since 1970; `KEPT_S` ago.
         """
 
     async def find(self, id: str) -> KnownSession | None:

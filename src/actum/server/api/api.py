@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import hmac
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -43,6 +43,9 @@ from ...workflow.speaker import WorkflowModel
 from ..workflows import GivenWorkflows, PublishedOffer, WorkflowsByName
 from .records import POLL_S, Recorded, Records
 from .work import RunJob, Work
+
+if TYPE_CHECKING:
+    from ..login.browser_sessions import BrowserSessions  # needs the types of a web framework
 
 TRIES = 25
 """So often it is looked for a run that another process is about to begin."""
@@ -148,6 +151,10 @@ class Api:
         workflows: the workflows, which write to the journal of the runner; None for none.
         features: the features that are on.
         secrets: the secrets that administrators set.
+        browsers: the sessions of browsers; None where no key is wanted.
+
+    Attributes:
+        offers: the names of what the server has.
     """
 
     def __init__(
@@ -159,7 +166,10 @@ class Api:
         workflows: WorkflowsByName | None = None,
         features: FeatureSet = NO_FEATURES,
         secrets: KeptSecrets | None = None,
+        browsers: BrowserSessions | None = None,
     ) -> None:
+        self.browsers = browsers
+        self.offers: Sequence[str] = ()
         self.secrets = secrets or KeptSecrets()
         self.features = features
         self.runner = runner

@@ -35,6 +35,8 @@ from ...features.feature import NO_FEATURES, FeatureSet
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ...runs.runner import Runner
+from ..login.browser_sessions import BrowserSessions
+from ..login.same_site import own_origin
 from ..route_group import identity_of
 from ..scopes import allows
 from ..workflows import WorkflowsByName
@@ -44,6 +46,8 @@ from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
 from .events import EventStream, Streams
 from .operations import OPERATIONS, recorded
 from .problem import encoded
+from .session import PATH as SESSION
+from .session import offered
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -71,6 +75,7 @@ class ApiRoutes:
         workflows: the workflows that callers may run; None for none.
         features: the features that are on.
         secrets: the secrets that administrators set; None for none.
+        browsers: the sessions of browsers; None where no key is wanted.
 
     Attributes:
         api: the runs that the door carries out.
@@ -88,15 +93,18 @@ class ApiRoutes:
         workflows: WorkflowsByName | None = None,
         features: FeatureSet = NO_FEATURES,
         secrets: KeptSecrets | None = None,
+        browsers: BrowserSessions | None = None,
     ) -> None:
         self.streams = Streams()
         given = agents or GivenAgents({})
-        self.api = Api(runner, given, clock or SystemClock(), tasking, workflows, features, secrets)
+        self.api = Api(runner, given, clock or SystemClock(), tasking, workflows, features, secrets, browsers)
         self._drain_s = drain_s
+        operations = [*OPERATIONS, *recorded(features)]
+        self.api.offers = offered(operations)
         self._document = whole_document(features)
         self._routes: list[BaseRoute] = [
             Route(path, endpoint=_Place(self.api, self.streams, {each.method.upper(): each for each in operations}))
-            for path, operations in by_path([*OPERATIONS, *recorded(features)]).items()
+            for path, operations in by_path(operations).items()
         ]
         self._routes.append(Route("/openapi.json", endpoint=_Document(self._document)))
         self._routes.append(Route("/v1/{rest:path}", endpoint=_nowhere))
@@ -109,7 +117,11 @@ class ApiRoutes:
     @property
     def open_paths(self) -> Sequence[str]:
         """The paths that are for those who have no key yet."""
-        return (DOCUMENT.path,)
+        return (DOCUMENT.path, SESSION)
+
+    async def recognize(self, scope: Scope) -> Identity | None:
+        """Who makes a request in a session of a browser; see `Recognizer`."""
+        return None if self.api.browsers is None else await self.api.browsers.recognize(scope)
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -219,7 +231,7 @@ class _Place:
             b"" if operation.body is None else await _bytes(receive)
         )  # what the application says against it passes through
         try:
-            asked = await off_loop(len(raw), _read, operation, who, scope, raw)
+            asked = await off_loop(len(raw), _read, operation, who, scope, raw, self._public())
             answer = await operation.handler(self.api, asked)
         except Exception as error:  # noqa: BLE001  # the client hears of it, and the log of what nobody expected
             await _refuse(send, _refusal(error))
@@ -228,9 +240,13 @@ class _Place:
             body = b"" if answer.body is None else _encode(answer.body)
             headers = [(b"location", answer.location.encode())] if answer.location else []
             headers += [(b"cache-control", b"no-store")] if answer.is_told_once else []
+            headers += [(b"set-cookie", answer.cookie.encode())] if answer.cookie else []
             await _send(send, answer.status, body, b"application/json", headers)
         else:
             await self.streams.opened(EventStream(answer, self.api.clock))(scope, receive, send)
+
+    def _public(self) -> str:
+        return self.api.browsers.public if self.api.browsers is not None else ""
 
 
 def _wrong_method(allowed: Iterable[str]) -> Refusal:
@@ -249,7 +265,7 @@ def _missing_scope(operation: Operation) -> Refusal:
     )
 
 
-def _read(operation: Operation, who: Identity, scope: Scope, raw: bytes) -> ApiRequest[object, object]:
+def _read(operation: Operation, who: Identity, scope: Scope, raw: bytes, public: str) -> ApiRequest[object, object]:
     """A request, checked.
 
     Raises:
@@ -267,7 +283,18 @@ def _read(operation: Operation, who: Identity, scope: Scope, raw: bytes) -> ApiR
     query = _query(operation.query, scope) if operation.query is not None else None
     body = _body(operation, scope, raw) if operation.body is not None else None
     names: Mapping[str, str] = scope.get("path_params", {})
-    return ApiRequest(operation.id, who, names, query, body, key=key, last_event=last_event)
+    sender = (scope.get("client") or ("",))[0]
+    return ApiRequest(
+        operation.id,
+        who,
+        names,
+        query,
+        body,
+        key=key,
+        last_event=last_event,
+        sender=sender,
+        origin=own_origin(scope, public),
+    )
 
 
 def _header(scope: Scope, wanted: bytes) -> str | None:

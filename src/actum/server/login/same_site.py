@@ -6,12 +6,14 @@ request that changes something and says neither is refused: no browser of today 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import unquote
 
 from starlette.types import Scope
 
 from ...schema import canonical
 from ...transport.guard import origin
+from ..access import fits
 from ..refusal import HttpRefusal
 
 RETURN_CHARS_MAX = 1000
@@ -43,6 +45,29 @@ def refuse_other_sites(scope: Scope, own: str) -> None:
     elif site in _OWN:
         return
     raise HttpRefusal(403, "Another site may not make this request in your name.")
+
+
+def refuse_other_origins(scope: Scope, own: str, named: Sequence[str] = ()) -> None:
+    """Refuse a request that changes something and that a page of another origin makes, where the request shows no key:
+    a page of another port of this machine is another origin, too.
+
+    Programs, which say nothing of an origin, may go on.
+
+    Args:
+        scope: of the request.
+        own: the origin of this server.
+        named: other origins whose pages may speak to it, as in `fits`.
+
+    Raises:
+        HttpRefusal: another origin made it.
+    """
+    if scope["method"] in _SAFE_METHODS:
+        return
+    told = {name: value.decode("latin-1").lower() for name, value in scope["headers"] if name in _TELLING}
+    page, site = told.get(b"origin"), told.get(b"sec-fetch-site", "none")
+    is_good = site in _OWN if page is None else _is_own(page, own) or fits(page, named)
+    if not is_good:
+        raise HttpRefusal(403, "A page of another origin may not make this request.")
 
 
 _TELLING = frozenset({b"sec-fetch-site", b"sec-fetch-mode", b"origin"})

@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 from ...core.identity import Identity
 from ...core.interfaces import Clock
-from ...core.stored.session import LoginSession, SessionStore
+from ...core.stored.session import KEPT_S, LoginSession, SessionStore
 from .provider import LoginSettings
 
 NOTED_S = 30.0
 """A request is noted at most so often; a session may end so much earlier than its time idle says."""
 KEY_ID = "session:"
 """Begins `Identity.key_id` of somebody who logged in. No key has a colon in its id."""
-_TEXT = re.compile(r"[A-Za-z0-9_-]{43}")
+TEXT = re.compile(r"[A-Za-z0-9_-]{43}")
+"""What a browser shows: 256 random bits."""
 
 
 class NewSession(NamedTuple):
@@ -55,9 +56,9 @@ class LoginSessions:
         Args:
             identity: who logged in.
         """
-        text = base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
+        text = new_text()
         session = LoginSession(
-            id=_id(text),
+            id=session_id(text),
             issuer=self._settings.issuer,
             client=self._settings.client_id,
             principal=identity.principal,
@@ -73,8 +74,7 @@ class LoginSessions:
         Raises:
             JournalError: it could not be kept.
         """
-        now, own = self._clock.now(), self._settings
-        await self._store.add(session, idle_since=now - own.idle_s, began_since=now - own.session_s)
+        await self._store.add(session, idle_since=self._clock.now() - max(self._settings.idle_s, KEPT_S))
 
     async def find(self, text: str) -> LoginSession | None:
         """The session that a cookie shows; None where there is none, or the session has ended.
@@ -82,9 +82,9 @@ class LoginSessions:
         Raises:
             JournalError: nobody can tell now.
         """
-        if not _TEXT.fullmatch(text):
+        if not TEXT.fullmatch(text):
             return None
-        name, now = _id(text), self._clock.now()
+        name, now = session_id(text), self._clock.now()
         session, seen_at = await self._valid(name, now)
         if session is not None and now - seen_at >= min(NOTED_S, self._settings.idle_s / 4):
             await self._store.note(name, now)
@@ -134,5 +134,11 @@ class LoginSessions:
         return session, seen_at
 
 
-def _id(text: str) -> str:
+def new_text() -> str:
+    """A text that nobody can guess."""
+    return base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
+
+
+def session_id(text: str) -> str:
+    """The id of the session whose text this is."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]

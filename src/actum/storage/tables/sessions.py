@@ -30,14 +30,14 @@ class DatabaseSessions:
         self._writer = writer
         self._check_format = check_format
 
-    async def add(self, session: LoginSession, *, idle_since: float, began_since: float) -> None:
+    async def add(self, session: LoginSession, *, idle_since: float) -> None:
         self._check_format()
         name, owner, began_at = session.id, session.owner, session.began_at
         payload = msgspec.json.encode(session)
 
         def write(database: Database) -> None:
             database.lock()
-            database.execute("DELETE FROM sessions WHERE seen_at < ? OR began_at < ?", (idle_since, began_since))
+            database.execute("DELETE FROM sessions WHERE seen_at < ?", (idle_since,))
             row = (name, owner, began_at, began_at, payload)
             database.execute("INSERT INTO sessions (id, owner, began_at, seen_at, payload) VALUES (?, ?, ?, ?, ?)", row)
             database.execute(_TOO_MANY, (owner, name, owner, name, SESSIONS_PER_USER_MAX - 1))
