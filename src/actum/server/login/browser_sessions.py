@@ -89,7 +89,7 @@ class BrowserSessions:
         self.public = public
 
     async def begin_by_key(self, text: str, *, address: str, sender: str) -> BegunSession | None:
-        """Begin a session of whoever has a key; None where the key is not valid.
+        """Begin a session for the holder of a key; None where the key is not valid.
 
         Args:
             text: the key.
