@@ -19,8 +19,8 @@ KEPT_MAX = 1_000
 """A process remembers so many secrets; of more, those that were not given for the longest time are forgotten."""
 
 TEXT_MAX = 16 * 1024
-"""The most characters of a text that are looked through: everybody else waits meanwhile, and a line of a log is no place for
-a document."""
+"""The most characters of a text that are looked through: everybody else waits meanwhile, and a line of a log is no
+place for a document."""
 
 of_this_call: ContextVar[Collection[str]] = ContextVar("of_this_call", default=())
 """The secrets of the run whose call is being carried out."""
