@@ -1,7 +1,7 @@
 """Codes with which a person of this machine begins a session of a browser: `actum studio` prints one.
 
-A code says for whom it is, ends after ten minutes and counts once. A person who can read the journal can make one: the code
-is sealed with the secret that all processes of a journal share, so that no process has to tell another of it.
+A code says for whom it is, ends after ten minutes and counts once. A person who can read the journal can make one: the
+code is sealed with the secret that all processes of a journal share, so that no process has to tell another of it.
 """
 
 from __future__ import annotations
