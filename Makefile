@@ -26,13 +26,16 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format locale bench train-embedded promote-embedded workflow-oracle lock clean
+.PHONY: help setup bundle demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format locale bench train-embedded promote-embedded workflow-oracle lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## make .venv with everything that the other commands need
 	@echo "ready: make demo"
+
+bundle: $(READY) ## build the pages of the studio, where they are stale
+	$(BIN)/python packages/studio/hatch_build.py
 
 demo: $(READY) ## watch questions become calls and answers: no key, no network
 	@$(BIN)/actum demo

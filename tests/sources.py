@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGES: Mapping[str, Path] = {"actum": ROOT / "src", "actum_embedded": ROOT / "packages" / "embedded" / "src"}
+PACKAGES: Mapping[str, Path] = {
+    "actum": ROOT / "src",
+    "actum_embedded": ROOT / "packages" / "embedded" / "src",
+    "actum_studio": ROOT / "packages" / "studio" / "src",
+}
 """The folder that holds each package."""
 
 

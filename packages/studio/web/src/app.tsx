@@ -1,0 +1,185 @@
+// The frame of all pages: who is signed in, the navigation, and what is told to everybody.
+import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Link,
+  Outlet,
+  redirect,
+  RouterProvider,
+} from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+
+import { ask, isProblem } from "./core/api";
+import { usePreferences, useText } from "./core/language";
+import type { Page } from "./core/page";
+import { keepToken } from "./core/session";
+import { COMMON } from "./core/texts";
+import type { Approval, Part } from "./core/types";
+import { PAGES } from "./pages";
+import { Failure } from "./parts/failure";
+import { SignIn } from "./parts/sign-in";
+import { useTold, tell } from "./parts/status";
+
+/** Who is signed in, and what this server can do: the answer of `GET /v1/session`. */
+export interface Session {
+  user: string;
+  tenant: string;
+  scopes: string[];
+  features: string[];
+}
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      retry: (count, error) => count < 2 && isProblem(error, 0, 502, 503),
+      refetchOnWindowFocus: true,
+      staleTime: 1_000,
+    },
+  },
+});
+
+export function useSession() {
+  return useQuery({
+    queryKey: ["session"],
+    queryFn: ({ signal }) => ask<Session>("GET", "/v1/session", { signal }),
+    staleTime: 60_000,
+  });
+}
+
+/** Whether a person may see this page: the server asks again for each request. */
+export function isOpen(page: Page, session: Session): boolean {
+  const allowed = !page.scopes || session.scopes.includes("admin") || page.scopes.some((each) => session.scopes.includes(each));
+  return allowed && (!page.feature || session.features.includes(page.feature));
+}
+
+function Frame() {
+  const say = useText(COMMON);
+  const session = useSession();
+  const [isSigningIn, setSigningIn] = useState(false);
+  useEffect(() => setSigningIn(isProblem(session.error, 401)), [session.error]);
+  if (isSigningIn) return <SignIn onSignedIn={() => queries.resetQueries()} />;
+  if (session.isPending) return <p className="hint">{say("loading")}</p>;
+  if (session.isError) {
+    return (
+      <main>
+        <Failure error={session.error} onRetry={() => session.refetch()} />
+      </main>
+    );
+  }
+  return <SignedIn session={session.data} />;
+}
+
+function SignedIn({ session }: { session: Session }) {
+  const say = useText(COMMON);
+  const main = useRef<HTMLElement>(null);
+  const count = useWaiting(session);
+  async function leave() {
+    await ask("DELETE", "/v1/session").catch(() => undefined); // the session may be over already
+    keepToken("");
+    queries.clear();
+    location.assign("/studio/");
+  }
+  return (
+    <>
+      <a
+        className="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        {say("skip")}
+      </a>
+      <header>
+        <span className="brand">actum</span>
+        <nav aria-label={say("main")}>
+          <ul>
+            {PAGES.filter((page) => isOpen(page, session)).map((page) => (
+              <li key={page.name}>
+                <PageLink page={page} count={page.name === "approvals" ? count : 0} />
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <span className="who">{session.user}</span>
+        <button type="button" onClick={leave}>
+          {say("signOut")}
+        </button>
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <Outlet />
+      </main>
+      <Told />
+    </>
+  );
+}
+
+function PageLink({ page, count }: { page: Page; count: number }) {
+  const title = useText(page.title)("title");
+  return (
+    <Link to={`/${page.name}`} activeProps={{ "aria-current": "page" }}>
+      {count ? `${title} (${count})` : title}
+    </Link>
+  );
+}
+
+/** The line that tells of what happens on other pages: a new approval, a lost connection. */
+function Told() {
+  const text = useTold((each) => each.text);
+  return (
+    <p role="status" className="told">
+      {text}
+    </p>
+  );
+}
+
+/** How many approvals wait; each new one is told once. */
+function useWaiting(session: Session): number {
+  const say = useText(COMMON);
+  const known = useRef<Set<string>>(undefined);
+  const may = session.scopes.some((each) => ["admin", "approve", "runs"].includes(each));
+  const { data } = useQuery({
+    queryKey: ["approvals"],
+    queryFn: ({ signal }) => ask<Part<Approval>>("GET", "/v1/approvals", { signal, query: { count: true, limit: 100 } }),
+    enabled: may,
+    refetchInterval: 2_000,
+  });
+  useEffect(() => {
+    if (!data) return;
+    const fresh = data.items.filter((each) => known.current && !known.current.has(each.id));
+    known.current = new Set(data.items.map((each) => each.id));
+    const last = fresh.at(-1);
+    if (last) tell(say("newApproval", { tool: last.tool || last.kind }));
+  }, [data, say]);
+  return data?.count ?? 0;
+}
+
+function Missing() {
+  return <p>{useText(COMMON)("gone")}</p>;
+}
+
+const root = createRootRoute({ component: Frame, notFoundComponent: Missing });
+const start = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/chat" as string });
+  },
+});
+const routes = PAGES.map((page) =>
+  createRoute({ getParentRoute: () => root, path: page.path, component: lazyRouteComponent(page.load) }),
+);
+const router = createRouter({ routeTree: root.addChildren([start, ...routes]), basepath: "/studio", scrollRestoration: false });
+
+export function App() {
+  const language = usePreferences((each) => each.language);
+  return (
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} key={language} />
+    </QueryClientProvider>
+  );
+}

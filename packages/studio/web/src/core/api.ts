@@ -1,0 +1,83 @@
+// One way to the server: every request of a page goes through `ask`.
+import { token } from "./session";
+
+/** What the server says went wrong (RFC 9457). `status` 0: no answer came. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    detail: string,
+    readonly reference = "",
+    readonly body: Record<string, unknown> = {},
+  ) {
+    super(detail);
+  }
+}
+
+export interface Request {
+  query?: Record<string, string | number | boolean | string[] | undefined>;
+  body?: unknown;
+  signal?: AbortSignal;
+  /** Given where the request starts something: sent again with the same key, it starts nothing twice. */
+  once?: string;
+}
+
+export const SESSION_HEADER = "X-Actum-Session";
+
+export function address(path: string, query: Request["query"] = {}): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === "") continue;
+    for (const each of Array.isArray(value) ? value : [value]) given.append(name, String(each));
+  }
+  const text = given.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** The answer as it came. A status of an error is a `Problem`, and so is no answer at all. */
+export async function send(method: string, path: string, request: Request = {}): Promise<Response> {
+  const headers = new Headers({ Accept: "application/json", "Accept-Language": document.documentElement.lang });
+  const own = token();
+  if (own) headers.set(SESSION_HEADER, own);
+  if (request.once) headers.set("Idempotency-Key", request.once);
+  const init: RequestInit = { method, headers, credentials: "same-origin", redirect: "error", cache: "no-store" };
+  if (request.signal) init.signal = request.signal;
+  if (request.body !== undefined) {
+    headers.set("Content-Type", "application/json");
+    init.body = JSON.stringify(request.body);
+  }
+  let answer: Response;
+  try {
+    answer = await fetch(address(path, request.query), init);
+  } catch (error) {
+    if (request.signal?.aborted) throw error;
+    throw new Problem(0, "offline", String(error));
+  }
+  if (!answer.ok) throw await problemOf(answer);
+  return answer;
+}
+
+export async function ask<T>(method: string, path: string, request: Request = {}): Promise<T> {
+  const answer = await send(method, path, request);
+  return (answer.status === 204 ? undefined : await answer.json()) as T;
+}
+
+async function problemOf(answer: Response): Promise<Problem> {
+  const text = await answer.text();
+  try {
+    const told = JSON.parse(text) as Record<string, unknown>;
+    const said = (name: string) => (typeof told[name] === "string" ? (told[name] as string) : "");
+    return new Problem(answer.status, said("code"), said("detail") || said("title"), said("reference"), told);
+  } catch {
+    return new Problem(answer.status, "", answer.statusText);
+  }
+}
+
+export function isProblem(error: unknown, ...codes: (number | string)[]): error is Problem {
+  return error instanceof Problem && (codes.length === 0 || codes.includes(error.status) || codes.includes(error.code));
+}
+
+/** A name for one request, so that it can be sent again safely. */
+export function once(): string {
+  return crypto.randomUUID();
+}

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+
+import { taken, type Followed } from "./follow";
+import { cut, target, told, visible } from "./shown";
+import { EventReader, type ServerEvent } from "./sse";
+import { filled } from "./template";
+import { turn } from "./turns";
+import type { RunEvent } from "./types";
+
+const entry = (number: number, type: RunEvent["type"], more: Partial<RunEvent> = {}): RunEvent =>
+  ({ run: "r", number, at: number, type, ...more }) as RunEvent;
+
+test("a stream cut anywhere gives the same events", () => {
+  const bytes = new TextEncoder().encode(': open\n\nid: 1\nevent: entry\ndata: {"a":"ä题"}\n\ndata: one\r\ndata: two\r\n\r\n');
+  const whole: ServerEvent[] = [
+    { id: "1", name: "entry", data: '{"a":"ä题"}' },
+    { id: "1", name: "message", data: "one\ntwo" },
+  ];
+  for (let at = 0; at <= bytes.length; at++) {
+    const reader = new EventReader();
+    expect([...reader.read(bytes.slice(0, at)), ...reader.read(bytes.slice(at))]).toEqual(whole);
+  }
+});
+
+test("an entry that comes twice, or late, is shown once and in its order", () => {
+  let known: Followed = { entries: [], words: "", isLost: false };
+  for (const news of [
+    { entry: entry(2, "model_replied") },
+    { words: "half" },
+    { entry: entry(0, "started") },
+    { entry: entry(2, "model_replied") },
+  ]) {
+    known = taken(known, news);
+  }
+  expect(known.entries.map((each) => each.number)).toEqual([0, 2]);
+  expect(known.words).toBe("half");
+  expect(taken(known, { entry: entry(3, "ended") }).words).toBe("");
+});
+
+test("what nobody sees, or what turns the direction of a text, is shown as an escape", () => {
+  expect(visible("pay\u202e001\u200b")).toBe("pay\\u{202e}001\\u{200b}");
+  expect(visible("a\n\tb")).toBe("a\n\tb");
+  expect(told({ __proto__: null, a: "\u0000" })).not.toContain("\u0000");
+  expect(cut("x".repeat(30_000))).toEqual({ text: "x".repeat(20_000), left: 10_000 });
+});
+
+test("only links of the web and of mail are followed", () => {
+  for (const bad of ["javascript:alert(1)", "data:text/html,x", "file:///etc", "//host", "/v1/keys", "blob:x", ""]) {
+    expect(target(bad)).toBeUndefined();
+  }
+  expect(target("https://example.com/a")?.host).toBe("example.com");
+});
+
+test("a value in a text is never read as a place for another value", () => {
+  expect(filled("{a} {b}", { a: "{b}", b: "2" })).toBe("{b} 2");
+});
+
+test("a call is one card, whatever became of it", () => {
+  const found = turn([
+    entry(0, "started", { text: "Pay" }),
+    entry(1, "calls_requested", { calls: [{ tool: "pay", arguments: {} }] }),
+    entry(2, "call_parked", { call: "c", tool: "pay", approval: "ap" }),
+    entry(3, "intended", { call: "c", tool: "pay", arguments: { to: "ada" }, attempt: 1 }),
+    entry(4, "call_completed", { call: "c", tool: "pay", result: "ok", is_final: true }),
+    entry(5, "model_replied", { text: "Paid." }),
+    entry(6, "ended", { status: "done" }),
+  ]);
+  expect(found.steps.map((each) => each.kind)).toEqual(["calls", "said"]);
+  const [calls] = found.steps;
+  expect(calls?.kind === "calls" && calls.calls.map((each) => [each.state, each.arguments])).toEqual([["done", { to: "ada" }]]);
+  expect([found.question, found.status, found.isOver]).toEqual(["Pay", "done", true]);
+});

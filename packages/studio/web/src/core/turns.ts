@@ -1,0 +1,93 @@
+// A run as a person reads it: what was asked, the calls with what became of them, and what was said.
+import type { CallFailure, RunEvent } from "./types";
+import type { State } from "./texts";
+
+export interface Call {
+  id: string;
+  tool: string;
+  arguments: Record<string, unknown>;
+  state: State;
+  attempt: number;
+  began: number;
+  ended: number;
+  result: unknown;
+  error: CallFailure | null;
+  approval: string;
+}
+
+export type Step = { kind: "said"; text: string; number: number } | { kind: "calls"; calls: Call[]; number: number };
+
+export interface Turn {
+  question: string;
+  steps: Step[];
+  status: string;
+  reason: string;
+  isOver: boolean;
+}
+
+const OVER: Record<string, State> = { permission_denied: "denied", approval_denied: "denied", in_doubt: "doubt" };
+
+/** The entries of a run, folded in their order. */
+export function turn(entries: readonly RunEvent[]): Turn {
+  const found: Turn = { question: "", steps: [], status: "running", reason: "", isOver: false };
+  const calls = new Map<string, Call>();
+  const called = (entry: RunEvent): Call => {
+    const id = entry.call || String(entry.number);
+    const known = calls.get(id);
+    if (known) return known;
+    const made: Call = {
+      id,
+      tool: entry.tool ?? "",
+      arguments: entry.arguments ?? {},
+      state: "running",
+      attempt: 1,
+      began: entry.at,
+      ended: 0,
+      result: undefined,
+      error: null,
+      approval: "",
+    };
+    calls.set(id, made);
+    const last = found.steps.at(-1);
+    if (last?.kind === "calls") last.calls.push(made);
+    else found.steps.push({ kind: "calls", calls: [made], number: entry.number });
+    return made;
+  };
+  for (const entry of entries) {
+    switch (entry.type) {
+      case "started":
+        found.question = entry.text ?? "";
+        break;
+      case "model_replied":
+        if (entry.text) found.steps.push({ kind: "said", text: entry.text, number: entry.number });
+        break;
+      case "intended":
+        Object.assign(called(entry), { state: "running", attempt: entry.attempt ?? 1, arguments: entry.arguments ?? {} });
+        break;
+      case "call_parked":
+      case "input_requested":
+        if (entry.call || entry.tool) Object.assign(called(entry), { state: "waiting", approval: entry.approval ?? "" });
+        found.status = "waiting";
+        break;
+      case "input_given":
+        found.status = "running";
+        break;
+      case "call_refused":
+      case "call_completed": {
+        const call = called(entry);
+        const error = entry.error ?? null;
+        const state: State = error ? (OVER[error.code] ?? (entry.type === "call_refused" ? "denied" : "failed")) : "done";
+        Object.assign(call, { state, error, result: entry.result, ended: entry.at });
+        break;
+      }
+      case "ended":
+        found.status = entry.status ?? "done";
+        found.reason = entry.reason ?? "";
+        found.isOver = true;
+        break;
+      default:
+        break;
+    }
+  }
+  return found;
+}

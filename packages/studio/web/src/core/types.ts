@@ -1,0 +1,24 @@
+// The names by which the pages call what the API answers.
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type Agent = Schemas["AgentInfo"];
+export type Approval = Schemas["Approval"];
+export type AuditLine = Schemas["AuditLine"];
+export type CallFailure = Schemas["CallFailure"];
+export type Key = Schemas["KeyInfo"];
+export type Origin = Schemas["Origin"];
+export type Run = Schemas["RunInfo"];
+export type RunDetails = Schemas["RunDetails"];
+export type RunEvent = Schemas["RunEvent"];
+export type Secret = Schemas["SecretInfo"];
+export type SessionInfo = Schemas["SessionInfo"];
+export type Verdict = Schemas["AnswerBody"]["verdict"];
+
+/** One part of a list, and what to send to get the next. */
+export interface Part<T> {
+  items: T[];
+  next: string | null;
+  count?: number | null;
+}

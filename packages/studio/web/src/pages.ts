@@ -1,0 +1,9 @@
+// The pages, in the order of the navigation.
+import type { Page } from "./core/page";
+import { page as approvals } from "./pages/approvals/page";
+import { page as audit } from "./pages/audit/page";
+import { page as chat } from "./pages/chat/page";
+import { page as runs } from "./pages/runs/page";
+import { page as settings } from "./pages/settings/page";
+
+export const PAGES: readonly Page[] = [chat, runs, approvals, audit, settings];

@@ -1,0 +1,62 @@
+// Everything that waits for a person, the oldest first.
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { ask } from "../../core/api";
+import { dictionary, usePreferences, useText } from "../../core/language";
+import { told, time } from "../../core/shown";
+import type { Approval, Part } from "../../core/types";
+import { Asked } from "../../parts/failure";
+import { Waiting } from "../../parts/waiting";
+import { page } from "./page";
+
+const TEXTS = dictionary(
+  {
+    empty: "Nothing waits for a person. What a rule asks about appears here by itself.",
+    one: "Approval: {tool}",
+    asked: "{who} through {agent}, {time}",
+    run: "Open the run",
+  },
+  {
+    empty: "没有等待审批的内容。规则要求询问的调用会自动出现在这里。",
+    one: "审批：{tool}",
+    asked: "{who} 通过 {agent}，{time}",
+    run: "打开运行记录",
+  },
+);
+
+export function useApprovals() {
+  return useQuery({
+    queryKey: ["approvals"],
+    queryFn: ({ signal }) => ask<Part<Approval>>("GET", "/v1/approvals", { signal, query: { count: true, limit: 100 } }),
+    refetchInterval: 2_000,
+  });
+}
+
+export default function Approvals() {
+  const say = useText(TEXTS);
+  const title = useText(page.title)("title");
+  const language = usePreferences((each) => each.language);
+  const query = useApprovals();
+  return (
+    <>
+      <h1>{title}</h1>
+      <Asked query={query} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("empty")}</p>)}>
+        {(part) =>
+          [...part.items]
+            .sort((one, other) => one.asked_at - other.asked_at)
+            .map((each) => (
+              <article key={each.id} aria-label={say("one", { tool: told(each.tool || each.kind) })} className="card">
+                <h2>{say("one", { tool: told(each.tool || each.kind) })}</h2>
+                <p className="hint">
+                  {say("asked", { who: each.principal, agent: each.agent, time: time(each.asked_at, language) })}{" "}
+                  <Link to={`/runs/${each.run}` as string}>{say("run")}</Link>
+                </p>
+                <Waiting approval={each} />
+              </article>
+            ))
+        }
+      </Asked>
+    </>
+  );
+}

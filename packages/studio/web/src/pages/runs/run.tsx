@@ -1,0 +1,142 @@
+// One run: what was asked, each call, what waits, what came of it, and what can be done with it.
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { ask, once, send } from "../../core/api";
+import { useRun } from "../../core/follow";
+import { dictionary, usePreferences, useText } from "../../core/language";
+import { cut, span, told, time } from "../../core/shown";
+import { COMMON } from "../../core/texts";
+import { turn } from "../../core/turns";
+import type { RunDetails } from "../../core/types";
+import { Asked, Failure } from "../../parts/failure";
+import { StateText } from "../../parts/values";
+import { TurnView } from "../../parts/turn";
+
+const TEXTS = dictionary(
+  {
+    back: "All runs",
+    cancel: "Cancel run",
+    resume: "Resume",
+    fork: "Branch off",
+    export: "Export",
+    question: "Another question",
+    agent: "Agent {agent}, model {model}, asked by {who}",
+    when: "Began {time}, took {span}",
+    began: "Began {time}",
+    tokens: "{input} tokens in, {output} out",
+    reason: "Reason: {reason}",
+  },
+  {
+    back: "全部运行记录",
+    cancel: "取消运行",
+    resume: "继续",
+    fork: "分支",
+    export: "导出",
+    question: "另一个问题",
+    agent: "智能体 {agent}，模型 {model}，提问者 {who}",
+    when: "开始于 {time}，用时 {span}",
+    began: "开始于 {time}",
+    tokens: "输入 {input} 个词元，输出 {output} 个",
+    reason: "原因：{reason}",
+  },
+);
+
+export function RunPage({ run }: { run: string }) {
+  const say = useText(TEXTS);
+  const common = useText(COMMON);
+  const language = usePreferences((each) => each.language);
+  const known = useQueryClient();
+  const navigate = useNavigate();
+  const [question, setQuestion] = useState<string>();
+  const path = `/v1/runs/${encodeURIComponent(run)}`;
+  const followed = useRun(run);
+  const details = useQuery({
+    queryKey: ["run", run, followed.entries.at(-1)?.number ?? -1],
+    queryFn: ({ signal }) => ask<RunDetails>("GET", path, { signal }),
+    placeholderData: (before) => before,
+  });
+  const act = useMutation({
+    mutationFn: (what: "cancel" | "resume") => ask("POST", `${path}/${what}`),
+    onSettled: () => known.invalidateQueries({ queryKey: ["run", run] }),
+  });
+  const fork = useMutation({
+    mutationFn: (text: string) =>
+      ask<{ id: string }>("POST", `${path}/fork`, { body: { at: 0, question: text }, once: once() }),
+    onSuccess: (made) => navigate({ to: `/runs/${made.id}` as string }),
+  });
+  const save = useMutation({ mutationFn: () => download(`${path}/export`, `${run}.jsonl`) });
+  return (
+    <Asked query={details}>
+      {(found) => (
+        <>
+          <h1>{cut(told(found.question), 160).text || run}</h1>
+          <p>
+            <StateText state={found.status} /> {found.stop_reason && say("reason", { reason: told(found.stop_reason) })}
+          </p>
+          <p className="hint">{say("agent", { agent: found.agent, model: found.model, who: found.principal })}</p>
+          <p className="hint">
+            {found.ended === null
+              ? say("began", { time: time(found.started, language) })
+              : say("when", { time: time(found.started, language), span: span(found.ended - found.started) })}
+            {" · "}
+            {say("tokens", { input: found.usage.input_tokens ?? 0, output: found.usage.output_tokens ?? 0 })}
+          </p>
+          <div className="buttons">
+            {found.ended === null && (
+              <button type="button" onClick={() => act.mutate("cancel")}>
+                {say("cancel")}
+              </button>
+            )}
+            {found.status === "interrupted" && (
+              <button type="button" className="primary" onClick={() => act.mutate("resume")}>
+                {say("resume")}
+              </button>
+            )}
+            {found.kind === "agent" && (
+              <button type="button" aria-expanded={question !== undefined} onClick={() => setQuestion(found.question)}>
+                {say("fork")}
+              </button>
+            )}
+            <button type="button" onClick={() => save.mutate()}>
+              {say("export")}
+            </button>
+          </div>
+          {question !== undefined && (
+            <form
+              onSubmit={(event) => {
+                event.preventDefault();
+                fork.mutate(question);
+              }}
+            >
+              <label>
+                {say("question")}
+                <textarea rows={2} value={question} onChange={(event) => setQuestion(event.target.value)} />
+              </label>
+              <button type="submit" className="primary">
+                {say("fork")}
+              </button>
+            </form>
+          )}
+          {[act.error, fork.error, save.error].filter(Boolean).map((error, place) => (
+            <Failure key={place} error={error} />
+          ))}
+          {followed.isLost && <p role="status">{common("offline")}</p>}
+          <TurnView turn={turn(followed.entries)} words={followed.words} approvals={found.approvals} />
+        </>
+      )}
+    </Asked>
+  );
+}
+
+/** Keep an answer of the server as a file: it is downloaded, never opened in the origin of the pages. */
+export async function download(path: string, name: string, query: Record<string, string> = {}): Promise<void> {
+  const answer = await send("GET", path, { query });
+  const place = URL.createObjectURL(new Blob([await answer.blob()], { type: "application/octet-stream" }));
+  const link = document.createElement("a");
+  link.href = place;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(place);
+}

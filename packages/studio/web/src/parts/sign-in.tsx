@@ -1,0 +1,74 @@
+// Coming in: with the code of `actum studio`, with a key, or by the operator's OpenID provider.
+import { useEffect, useRef, useState, type FormEvent } from "react";
+
+import { ask, isProblem } from "../core/api";
+import { useText } from "../core/language";
+import { keepToken, takeCode } from "../core/session";
+import { COMMON } from "../core/texts";
+import { Failure } from "./failure";
+
+interface Begun {
+  token: string;
+}
+
+interface Offered {
+  providers?: { name: string; url: string }[];
+}
+
+const code = takeCode();
+
+export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
+  const say = useText(COMMON);
+  const [key, setKey] = useState("");
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(Boolean(code));
+  const [offered, setOffered] = useState<Offered>({});
+  const isTried = useRef(false);
+
+  async function begin(body: { key: string } | { code: string }) {
+    setBusy(true);
+    setError(undefined);
+    try {
+      keepToken((await ask<Begun>("POST", "/v1/session", { body })).token);
+      onSignedIn();
+    } catch (failed) {
+      setError(isProblem(failed, 401) ? new Error(say("code" in body ? "badCode" : "badKey")) : failed);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  useEffect(() => {
+    if (isTried.current) return;
+    isTried.current = true;
+    if (code) void begin({ code });
+    ask<Offered>("GET", "/studio/sign-in.json").then(setOffered, () => undefined); // a server without OpenID has none
+  });
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    void begin({ key });
+  }
+
+  return (
+    <main className="sign-in">
+      <h1>actum</h1>
+      {error ? <Failure error={error} /> : null}
+      <form onSubmit={submit}>
+        <label>
+          {say("key")}
+          <input type="password" role="textbox" autoComplete="off" value={key} onChange={(event) => setKey(event.target.value)} />
+        </label>
+        <button type="submit" disabled={isBusy || !key}>
+          {say("signIn")}
+        </button>
+      </form>
+      {offered.providers?.map((each) => (
+        <a key={each.url} className="button" href={each.url}>
+          {say("signInWith", { name: each.name })}
+        </a>
+      ))}
+      <p className="hint">{say("howIn")}</p>
+    </main>
+  );
+}

@@ -1,0 +1,98 @@
+// What waits for a person: an approval, a question, a doubt. The same on Approvals and in the chat.
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+
+import { ask } from "../core/api";
+import { usePreferences, useText } from "../core/language";
+import { told, time } from "../core/shown";
+import { COMMON } from "../core/texts";
+import type { Approval, Verdict } from "../core/types";
+import { Failure } from "./failure";
+import { Form, type FormSchema, type Values } from "./form";
+import { useSettled } from "./settled";
+import { Arguments } from "./values";
+
+const WORDS = {
+  approve: "approve",
+  deny: "deny",
+  answer: "answer",
+  done: "done",
+  not_done: "not_done",
+  retry: "again",
+  unknown: "unknown",
+  cancel: "cancel",
+} as const satisfies Record<Verdict, string>;
+
+interface Given {
+  verdict: Verdict;
+  text?: string;
+  arguments?: Values;
+}
+
+export function Waiting({ approval }: { approval: Approval }) {
+  const say = useText(COMMON);
+  const language = usePreferences((each) => each.language);
+  const known = useQueryClient();
+  const about = useId();
+  const [edited, setEdited] = useState<Values>();
+  const [text, setText] = useState("");
+  const [buttons, isSettled] = useSettled<HTMLDivElement>();
+  const answered = useMutation({
+    mutationFn: (body: Given) => ask("POST", `/v1/approvals/${encodeURIComponent(approval.id)}`, { body }),
+    onSettled: () => known.invalidateQueries({ queryKey: ["approvals"] }),
+  });
+  const isForm = approval.schema !== null && approval.kind !== "approval";
+  const isQuestion = approval.verdicts.includes("answer");
+  const values = edited ?? (isForm ? {} : undefined);
+
+  function give(verdict: Verdict) {
+    const given: Given = { verdict };
+    if (text) given.text = text;
+    if (values && (verdict === "approve" || verdict === "answer")) given.arguments = values;
+    answered.mutate(given);
+  }
+
+  return (
+    <div className="waiting">
+      <div id={about}>
+        {approval.message && <p>{told(approval.message)}</p>}
+        {approval.tool && <p className="tool">{told(approval.tool)}</p>}
+        {!edited && approval.arguments && (
+          <Arguments values={approval.arguments} origins={approval.origins as Parameters<typeof Arguments>[0]["origins"] & object} />
+        )}
+      </div>
+      {values && <Form {...(approval.schema ? { schema: approval.schema as FormSchema } : {})} values={values} onChange={setEdited} />}
+      {isQuestion && !isForm && (
+        <label>
+          {say("answer")}
+          <textarea rows={2} value={text} onChange={(event) => setText(event.target.value)} />
+        </label>
+      )}
+      <p className="hint">
+        {approval.needs > 1 && `${say("agreed", { count: approval.agreed.length, needs: approval.needs })} `}
+        {approval.expires && say("expires", { time: time(approval.expires, language) })}
+      </p>
+      <div className="buttons" ref={buttons}>
+        {approval.verdicts.map((verdict) => (
+          <button
+            key={verdict}
+            type="button"
+            className={verdict === "approve" || verdict === "answer" ? "primary" : ""}
+            aria-describedby={about}
+            aria-disabled={!isSettled || answered.isPending}
+            title={isSettled ? undefined : say("tooSoon")}
+            onClick={() => isSettled && !answered.isPending && give(verdict)}
+          >
+            {say(WORDS[verdict])}
+          </button>
+        ))}
+        {approval.verdicts.includes("approve") && approval.arguments && !edited && (
+          <button type="button" onClick={() => setEdited(approval.arguments ?? {})}>
+            {say("edit")}
+          </button>
+        )}
+      </div>
+      {answered.isError && <Failure error={answered.error} />}
+    </div>
+  );
+}
