@@ -4,6 +4,7 @@
 programs of Python by lock files into environments of their own, since what they ask for would not fit ours.
 
     npm/     node_modules of package-lock.json
+    browser/ a Chromium and fonts, unpacked out of npm/
     mcp1/    an environment of mcp1.txt; and so for each name in `ENVIRONMENTS`
 
 `make lock` writes the lock files of Python anew, `python -m tests.peers.install lock` that of npm.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -60,9 +62,24 @@ def py_bin(environment: str, name: str) -> Path:
     return found
 
 
+def browser() -> tuple[Path, dict[str, str]]:
+    """A Chromium, and the environment in which it finds its libraries and fonts; `ACTUM_BROWSER` names another one."""
+    if own := os.environ.get("ACTUM_BROWSER"):
+        return Path(own), {}
+    modules = node_modules()
+    home = _installed("browser", "package-lock.json", _install_browser)
+    fonts = (home / "fonts" / "fonts", modules / "@expo-google-fonts" / "noto-sans-sc" / "400Regular")
+    config = home / "fonts.conf"
+    if not config.exists():
+        folders = "".join(f"<dir>{each}</dir>" for each in fonts)
+        config.write_text(f"<fontconfig>{folders}<cachedir>{home / 'cache'}</cachedir></fontconfig>", "utf-8")
+    return home / "chromium", {"LD_LIBRARY_PATH": str(home / "al2023" / "lib"), "FONTCONFIG_FILE": str(config)}
+
+
 def everything() -> None:
     """Install whatever is missing."""
     conformance()
+    browser()
     for environment in ENVIRONMENTS:
         py_bin(environment, "python")
 
@@ -100,6 +117,16 @@ def _install_npm(folder: Path) -> None:
     for name in ("package.json", "package-lock.json"):
         shutil.copy(HERE / name, folder)
     _npm("ci", cwd=folder)
+
+
+def _install_browser(folder: Path) -> None:
+    package = node_modules() / "@sparticuz" / "chromium"
+    inflate = (
+        f"import {{ inflate }} from {json.dumps((package / 'build' / 'lambdafs.js').as_uri())};"
+        f"for (const each of {json.dumps([str(each) for each in sorted((package / 'bin').glob('*.br'))])})"
+        " await inflate(each);"
+    )
+    _run("env", f"TMPDIR={folder}", str(node()), "--input-type=module", "--eval", inflate, cwd=folder)
 
 
 def _lock_npm() -> None:
