@@ -10,12 +10,12 @@ import {
   redirect,
   RouterProvider,
 } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useReducer, useRef } from "react";
 
 import { ask, isProblem } from "./core/api";
 import { usePreferences, useText } from "./core/language";
 import type { Page } from "./core/page";
-import { keepToken } from "./core/session";
+import { keepToken, token } from "./core/session";
 import { COMMON } from "./core/texts";
 import type { Approval, Part } from "./core/types";
 import { PAGES } from "./pages";
@@ -45,6 +45,7 @@ export function useSession() {
   return useQuery({
     queryKey: ["session"],
     queryFn: ({ signal }) => ask<Session>("GET", "/v1/session", { signal }),
+    enabled: token() !== "",
     staleTime: 60_000,
   });
 }
@@ -58,9 +59,17 @@ export function isOpen(page: Page, session: Session): boolean {
 function Frame() {
   const say = useText(COMMON);
   const session = useSession();
-  const [isSigningIn, setSigningIn] = useState(false);
-  useEffect(() => setSigningIn(isProblem(session.error, 401)), [session.error]);
-  if (isSigningIn) return <SignIn onSignedIn={() => queries.resetQueries()} />;
+  const [, look] = useReducer((count: number) => count + 1, 0);
+  if (token() === "" || isProblem(session.error, 401)) {
+    return (
+      <SignIn
+        onSignedIn={() => {
+          look();
+          void queries.resetQueries();
+        }}
+      />
+    );
+  }
   if (session.isPending) return <p className="hint">{say("loading")}</p>;
   if (session.isError) {
     return (

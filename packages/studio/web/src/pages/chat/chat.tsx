@@ -109,7 +109,9 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
   const shown = (runs.data?.items ?? []).filter((each) => !each.parent).reverse();
   const last = shown.at(-1);
   const isRunning = last !== undefined && last.ended === null && last.status !== "interrupted";
-  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [shown.length]);
+  useEffect(() => {
+    void end.current?.scrollIntoView({ block: "end" });
+  }, [shown.length]);
   return (
     <section>
       {session === "" && (
