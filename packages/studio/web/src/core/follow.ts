@@ -3,6 +3,7 @@ import { useEffect, useReducer } from "react";
 
 import { isProblem, send } from "./api";
 import { events } from "./sse";
+import { isLast } from "./turns";
 import type { RunEvent } from "./types";
 
 /** What is known of a run: its entries by number, and the words that are not on record yet. */
@@ -61,7 +62,7 @@ async function follow(run: string, tell: (news: News) => void, signal: AbortSign
         const entry = JSON.parse(event.data) as RunEvent;
         last = Math.max(last, entry.number);
         tell({ entry });
-        if (entry.type === "ended") return;
+        if (isLast(entry)) return;
       }
     } catch (error) {
       if (signal.aborted || isProblem(error, 401, 403, 404)) return;

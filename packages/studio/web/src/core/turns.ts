@@ -27,6 +27,11 @@ export interface Turn {
 
 const OVER: Record<string, State> = { permission_denied: "denied", approval_denied: "denied", in_doubt: "doubt" };
 
+/** Whether nothing more comes in this run: where it waits for a person, `ended` is told as well. */
+export function isLast(entry: RunEvent): boolean {
+  return entry.type === "ended" && !["waiting", "paused"].includes(entry.status ?? "");
+}
+
 /** The entries of a run, folded in their order. */
 export function turn(entries: readonly RunEvent[]): Turn {
   const found: Turn = { question: "", steps: [], status: "running", reason: "", isOver: false };
@@ -70,7 +75,7 @@ export function turn(entries: readonly RunEvent[]): Turn {
         found.status = "waiting";
         break;
       case "input_given":
-        found.status = "running";
+        Object.assign(found, { status: "running", isOver: false });
         break;
       case "call_refused":
       case "call_completed": {
@@ -83,7 +88,7 @@ export function turn(entries: readonly RunEvent[]): Turn {
       case "ended":
         found.status = entry.status ?? "done";
         found.reason = entry.reason ?? "";
-        found.isOver = true;
+        found.isOver = isLast(entry);
         break;
       default:
         break;

@@ -52,7 +52,7 @@ export function TurnView({ turn, words, approvals }: { turn: Turn; words: string
           {told(words)}
         </div>
       )}
-      {!turn.isOver && !words && !approvals.length && <p className="writing">{say("writing")}</p>}
+      {turn.status === "running" && !words && <p className="writing">{say("writing")}</p>}
       {turn.isOver && turn.status !== "done" && (
         <p>
           <StateText state={turn.status as State} /> {turn.reason && say("reason", { reason: told(turn.reason) })}
