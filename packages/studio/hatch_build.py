@@ -36,7 +36,9 @@ def digest() -> str:
         folders[:] = sorted({*folders} - MADE)
         for name in sorted({*names} - MADE):
             path = Path(folder) / name
-            found.update(f"{path.relative_to(WEB).as_posix()}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+            found.update(
+                f"{path.relative_to(WEB).as_posix()}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode()
+            )
     return found.hexdigest()
 
 
@@ -67,7 +69,10 @@ def build() -> None:
 
 def _install() -> None:
     """Install what the lock file names, where it is not there."""
-    stamp, lock = WEB / "node_modules" / ".lock.sha256", hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
+    stamp, lock = (
+        WEB / "node_modules" / ".lock.sha256",
+        hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest(),
+    )
     if not stamp.is_file() or stamp.read_text("utf-8") != lock:
         _node("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
         stamp.write_text(lock, "utf-8")

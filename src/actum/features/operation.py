@@ -20,7 +20,7 @@ from .command import Command
 Body = TypeVar("Body", covariant=True)
 Query = TypeVar("Query", covariant=True)
 
-Method = Literal["get", "post", "put", "delete"]
+Method = Literal["get", "post", "put", "patch", "delete"]
 
 
 class ApiRequest(Generic[Query, Body]):
@@ -86,6 +86,20 @@ class ApiRequest(Generic[Query, Body]):
     def tenant(self) -> str | None:
         """Whose things are looked over: those of the caller's tenant; None for those of all tenants."""
         return None if self.everywhere else self.who.tenant
+
+
+class ApiFile(Struct, frozen=True):
+    """A body that is a file, which a browser keeps and does not open.
+
+    Attributes:
+        name: the name of the file.
+        media_type: what the file is.
+        content: its bytes.
+    """
+
+    name: str
+    media_type: str
+    content: bytes
 
 
 class ApiReply(Struct, frozen=True):
@@ -159,7 +173,7 @@ class AnswerKind(Struct, frozen=True, kw_only=True):
 
     Attributes:
         means: what the answer means.
-        body: its type; None for an answer without a body.
+        body: its type, `str` for a file; None for an answer without a body.
         other: another type that the body may have.
         example: a body.
         media_type: of the body.

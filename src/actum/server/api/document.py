@@ -75,7 +75,7 @@ def document(operations: Iterable[Operation], *, version: str, features: Mapping
     replies = [
         each for operation in operations for reply in operation.replies.values() for each in (reply.body, reply.other)
     ]
-    bodies += [body for body in replies if isinstance(body, type)]
+    bodies += [body for body in replies if isinstance(body, type) and issubclass(body, Struct)]
     _, components = msgspec.json.schema_components(
         [*dict.fromkeys(bodies), ProblemDetails], ref_template="#/components/schemas/{name}"
     )
@@ -214,7 +214,7 @@ def _reply(reply: AnswerKind, operation: Operation, status: int) -> JsonObject:
                 "required": True,
             }
         }
-    if isinstance(reply.body, type):
+    if isinstance(reply.body, type) and issubclass(reply.body, Struct):
         is_json = reply.media_type == "application/json"
         schema: JsonObject = (
             {"$ref": f"#/components/schemas/{reply.body.__name__}"} if is_json else _event_schema(reply.body.__name__)
@@ -223,7 +223,8 @@ def _reply(reply: AnswerKind, operation: Operation, status: int) -> JsonObject:
             schema = {"anyOf": [schema, {"$ref": f"#/components/schemas/{reply.other.__name__}"}]}
         told["content"] = {reply.media_type: {"schema": schema, "example": _json(reply.example)}}
     elif reply.body is not None:
-        told["content"] = {reply.media_type: {"schema": {"type": "object"}, "example": _json(reply.example)}}
+        kind = "string" if reply.body is str else "object"
+        told["content"] = {reply.media_type: {"schema": {"type": kind}, "example": _json(reply.example)}}
     links: JsonObject = {
         target: {"operationId": target, "parameters": {name: f"$response.body#{pointer}"}}
         for target, (when, name, pointer) in operation.links.items()

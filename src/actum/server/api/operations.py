@@ -20,6 +20,7 @@ from ..scopes import SCOPES
 from . import agents, audit, keys, secrets, session, sessions
 from .approvals import operations as approvals
 from .runs import operations as runs
+from .runs import timeline
 from .tasks import operations as tasks
 from .tools import operations as tools
 from .workflows import kind as workflow_kind
@@ -28,6 +29,7 @@ from .workflows import operations as workflows
 OPERATIONS: tuple[Operation, ...] = (
     *tools.OPERATIONS,
     *runs.OPERATIONS,
+    *timeline.OPERATIONS,
     *workflows.OPERATIONS,
     *workflow_kind.OPERATIONS,
     *tasks.OPERATIONS,
@@ -111,7 +113,11 @@ def _place(path: str) -> str:
 
 def _bodies(operation: Operation) -> Sequence[type[Struct]]:
     replies = [each for reply in operation.replies.values() for each in (reply.body, reply.other)]
-    return [kind for kind in (operation.query, operation.body, *replies) if isinstance(kind, type)]
+    return [
+        kind
+        for kind in (operation.query, operation.body, *replies)
+        if isinstance(kind, type) and issubclass(kind, Struct)
+    ]
 
 
 def recorded(features: FeatureSet) -> list[Operation]:

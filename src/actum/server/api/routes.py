@@ -32,7 +32,7 @@ from ...core.language.sentence import Sentence
 from ...core.process.worker_thread import off_loop
 from ...core.run.ids import new_id
 from ...features.feature import NO_FEATURES, FeatureSet
-from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ...features.operation import AnswerKind, ApiFile, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ...runs.runner import Runner
 from ..login.browser_sessions import BrowserSessions
@@ -237,10 +237,14 @@ class _Place:
             await _refuse(send, _refusal(error))
             return
         if isinstance(answer, ApiReply):
-            body = b"" if answer.body is None else _encode(answer.body)
             headers = [(b"location", answer.location.encode())] if answer.location else []
             headers += [(b"cache-control", b"no-store")] if answer.is_told_once else []
             headers += [(b"set-cookie", answer.cookie.encode())] if answer.cookie else []
+            if isinstance(answer.body, ApiFile):
+                headers += [(b"content-disposition", f'attachment; filename="{answer.body.name}"'.encode())]
+                await _send(send, answer.status, answer.body.content, answer.body.media_type.encode(), headers)
+                return
+            body = b"" if answer.body is None else _encode(answer.body)
             await _send(send, answer.status, body, b"application/json", headers)
         else:
             await self.streams.opened(EventStream(answer, self.api.clock))(scope, receive, send)
