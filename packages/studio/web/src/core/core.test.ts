@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { taken, type Followed } from "./follow";
 import { cut, target, told, visible } from "./shown";
+import { bar, rows, zoomed, type Span } from "./spans";
 import { EventReader, type ServerEvent } from "./sse";
 import { filled } from "./template";
 import { turn } from "./turns";
@@ -69,4 +70,21 @@ test("a call is one card, whatever became of it", () => {
   const [calls] = found.steps;
   expect(calls?.kind === "calls" && calls.calls.map((each) => [each.state, each.arguments])).toEqual([["done", { to: "ada" }]]);
   expect([found.question, found.status, found.isOver]).toEqual(["Pay", "done", true]);
+});
+
+test("a closed row hides all that stands in it, and a bar never leaves the view", () => {
+  const span = (id: string, parent: string, began: number, ended: number | null): Span =>
+    ({ id, parent, kind: "call", name: id, began, ended, state: "done" }) as Span;
+  const all = [span("a", "", 0, 10), span("b", "a", 1, 4), span("c", "b", 2, 3), span("d", "", 5, null)];
+  expect(rows(all, new Set()).map((each) => [each.span.id, each.level])).toEqual([["a", 1], ["b", 2], ["c", 3], ["d", 1]]);
+  expect(rows(all, new Set(["a"])).map((each) => each.span.id)).toEqual(["a", "d"]);
+  const near = zoomed({ from: 0, until: 10 }, { from: 0, until: 10 }, 2, 9);
+  expect(near.until - near.from).toBeCloseTo(5);
+  expect(near.until).toBeLessThanOrEqual(10);
+  expect(zoomed(near, { from: 0, until: 10 }, 0.01, 9)).toEqual({ from: 0, until: 10 });
+  for (const each of all) {
+    const found = bar(each, { from: 2, until: 6 });
+    if (found) expect(found.left + found.width).toBeLessThanOrEqual(100.1);
+  }
+  expect(bar(all[2] as Span, { from: 6, until: 8 })).toBeUndefined();
 });

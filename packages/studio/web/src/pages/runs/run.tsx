@@ -13,6 +13,7 @@ import type { RunDetails } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
 import { StateText } from "../../parts/values";
 import { TurnView } from "../../parts/turn";
+import { Waterfall } from "./waterfall";
 
 const TEXTS = dictionary(
   {
@@ -123,6 +124,7 @@ export function RunPage({ run }: { run: string }) {
             <Failure key={place} error={error} />
           ))}
           {followed.isLost && <p role="status">{common("offline")}</p>}
+          <Waterfall run={run} entries={followed.entries.length} />
           <TurnView turn={turn(followed.entries)} words={followed.words} approvals={found.approvals} />
         </>
       )}
