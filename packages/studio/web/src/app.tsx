@@ -17,19 +17,11 @@ import { usePreferences, useText } from "./core/language";
 import type { Page } from "./core/page";
 import { keepToken, token } from "./core/session";
 import { COMMON } from "./core/texts";
-import type { Approval, Part } from "./core/types";
+import type { Approval, Part, Session } from "./core/types";
 import { PAGES } from "./pages";
 import { Failure } from "./parts/failure";
 import { SignIn } from "./parts/sign-in";
 import { useTold, tell } from "./parts/status";
-
-/** Who is signed in, and what this server can do: the answer of `GET /v1/session`. */
-export interface Session {
-  user: string;
-  tenant: string;
-  scopes: string[];
-  features: string[];
-}
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -41,17 +33,28 @@ const queries = new QueryClient({
   },
 });
 
+/** Whether this server wants a key, and who else signs a person in. It is asked before anybody has come in. */
+export interface Door {
+  wants_key: boolean;
+  providers: { name: string; url: string }[];
+}
+
+export function useDoor() {
+  return useQuery({ queryKey: ["door"], queryFn: () => ask<Door>("GET", "/studio/sign-in.json"), staleTime: Infinity });
+}
+
 export function useSession() {
+  const isOpen = useDoor().data?.wants_key === false;
   return useQuery({
     queryKey: ["session"],
     queryFn: ({ signal }) => ask<Session>("GET", "/v1/session", { signal }),
-    enabled: token() !== "",
+    enabled: isOpen || token() !== "",
     staleTime: 60_000,
   });
 }
 
 /** Whether a person may see this page: the server asks again for each request. */
-export function isOpen(page: Page, session: Session): boolean {
+export function isSeen(page: Page, session: Session): boolean {
   const allowed = !page.scopes || session.scopes.includes("admin") || page.scopes.some((each) => session.scopes.includes(each));
   return allowed && (!page.feature || session.features.includes(page.feature));
 }
@@ -59,15 +62,24 @@ export function isOpen(page: Page, session: Session): boolean {
 function Frame() {
   const say = useText(COMMON);
   const session = useSession();
+  const door = useDoor();
   const [, look] = useReducer((count: number) => count + 1, 0);
-  if (token() === "" || isProblem(session.error, 401)) {
+  if ((token() === "" && door.data?.wants_key) || isProblem(session.error, 401)) {
     return (
       <SignIn
+        providers={door.data?.providers ?? []}
         onSignedIn={() => {
           look();
           void queries.resetQueries();
         }}
       />
+    );
+  }
+  if (door.isError) {
+    return (
+      <main>
+        <Failure error={door.error} onRetry={() => void door.refetch()} />
+      </main>
     );
   }
   if (session.isPending) return <p className="hint">{say("loading")}</p>;
@@ -107,7 +119,7 @@ function SignedIn({ session }: { session: Session }) {
         <span className="brand">actum</span>
         <nav aria-label={say("main")}>
           <ul>
-            {PAGES.filter((page) => isOpen(page, session)).map((page) => (
+            {PAGES.filter((page) => isSeen(page, session)).map((page) => (
               <li key={page.name}>
                 <PageLink page={page} count={page.name === "approvals" ? count : 0} />
               </li>

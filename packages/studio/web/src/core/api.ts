@@ -22,7 +22,7 @@ export interface Request {
   once?: string;
 }
 
-export const SESSION_HEADER = "X-Actum-Session";
+export const SESSION_HEADER = "Actum-Session";
 
 export function address(path: string, query: Request["query"] = {}): string {
   const given = new URLSearchParams();

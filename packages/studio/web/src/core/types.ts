@@ -3,6 +3,8 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
+export type Session = Schemas["CallerInfo"];
+export type SessionBegun = Schemas["SessionBegun"];
 export type Agent = Schemas["AgentInfo"];
 export type Approval = Schemas["Approval"];
 export type AuditLine = Schemas["AuditLine"];

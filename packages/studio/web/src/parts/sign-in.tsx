@@ -5,31 +5,23 @@ import { ask, isProblem } from "../core/api";
 import { useText } from "../core/language";
 import { keepToken, takeCode } from "../core/session";
 import { COMMON } from "../core/texts";
+import type { SessionBegun } from "../core/types";
 import { Failure } from "./failure";
-
-interface Begun {
-  token: string;
-}
-
-interface Offered {
-  providers?: { name: string; url: string }[];
-}
 
 const code = takeCode();
 
-export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
+export function SignIn({ providers, onSignedIn }: { providers: { name: string; url: string }[]; onSignedIn: () => void }) {
   const say = useText(COMMON);
   const [key, setKey] = useState("");
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(Boolean(code));
-  const [offered, setOffered] = useState<Offered>({});
   const isTried = useRef(false);
 
   async function begin(body: { key: string } | { code: string }) {
     setBusy(true);
     setError(undefined);
     try {
-      keepToken((await ask<Begun>("POST", "/v1/session", { body })).token);
+      keepToken((await ask<SessionBegun>("POST", "/v1/session", { body })).session);
       onSignedIn();
     } catch (failed) {
       setError(isProblem(failed, 401) ? new Error(say("code" in body ? "badCode" : "badKey")) : failed);
@@ -42,7 +34,6 @@ export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
     if (isTried.current) return;
     isTried.current = true;
     if (code) void begin({ code });
-    ask<Offered>("GET", "/studio/sign-in.json").then(setOffered, () => undefined); // a server without OpenID has none
   });
 
   function submit(event: FormEvent) {
@@ -63,7 +54,7 @@ export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
           {say("signIn")}
         </button>
       </form>
-      {offered.providers?.map((each) => (
+      {providers.map((each) => (
         <a key={each.url} className="button" href={each.url}>
           {say("signInWith", { name: each.name })}
         </a>
