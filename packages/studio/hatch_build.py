@@ -112,7 +112,7 @@ class StudioHook(BuildHookInterface[Any]):
         """Build the pages, and name them, since Git does not know them."""
         if version != "editable":
             build()
-            build_data["artifacts"].append("*/actum_studio/static/**")
+            build_data["artifacts"].append("**/actum_studio/static/**")
 
 
 if __name__ == "__main__":
