@@ -13,9 +13,15 @@ from actum.compose.settings import Settings, find_mistakes, read_anew, read_sett
 from actum.compose.tools import load_tools
 from actum.core.errors import UsageError
 from actum.features import Feature
+from actum.features.feature import FeatureSet
 from actum.runs.given_tools import sort_out
 from actum.storage.place import open_journal as open_at
 from tests.packages import BOOKMARKS, Installing
+
+
+def foreign(features: FeatureSet) -> list[str]:
+    """The names of the features that packages bring and that are on."""
+    return [each.feature.name for each in features.on if each.package]
 
 
 def settings(folder: Path, text: str) -> Settings:
@@ -28,12 +34,12 @@ async def test_a_feature_is_found_and_off_until_its_table_stands_in_the_settings
 ) -> None:
     packages.install("acme-bookmarks", BOOKMARKS, bookmarks="FEATURE")
     off = settings(tmp_path, "")
-    assert features_of(off).on == ()
+    assert foreign(features_of(off)) == []
     journal = open_journal(Settings(journal=str(tmp_path / "j.db")), {})
     (found,) = await found_features(off, journal)
     assert (found.name, found.package, found.state) == ("bookmarks", "acme-bookmarks", "off")
     assert "acme_bookmarks" not in sys.modules
-    (on,) = features_of(settings(tmp_path, "[bookmarks]")).on
+    (on,) = [each for each in features_of(settings(tmp_path, "[bookmarks]")).on if each.package]
     assert (on.feature.name, on.package, on.is_foreign) == ("bookmarks", "acme-bookmarks", True)
     await journal.close()
 
@@ -75,7 +81,7 @@ async def test_a_feature_that_can_not_be_used_is_told_and_keeps_no_run_from_bein
     packages.install("acme-bookmarks", code, bookmarks="FEATURE")
     read = settings(tmp_path, f'journal = "{tmp_path}/j.db"\n{table}')
     features = features_of(read)
-    assert features.on == ()
+    assert foreign(features) == []
     with pytest.raises(UsageError, match=told):
         features.checked()
     with pytest.raises(UsageError, match=told):
@@ -99,7 +105,7 @@ async def test_a_table_that_no_package_knows_is_told_as_such_and_a_slip_of_the_p
 def test_a_feature_may_be_called_nearly_as_a_setting_is(packages: Installing, tmp_path: Path) -> None:
     assert find_mistakes(tmp_path / "none") == []
     packages.install("acme-tools", BOOKMARKS.replace('name="bookmarks"', 'name="task"'), task="FEATURE")
-    assert [each.feature.name for each in features_of(settings(tmp_path, "[task]")).on] == ["task"]
+    assert foreign(features_of(settings(tmp_path, "[task]"))) == ["task"]
 
 
 def test_two_packages_that_bring_one_feature_are_told(packages: Installing, tmp_path: Path) -> None:
@@ -117,7 +123,8 @@ def test_the_table_of_a_feature_is_shown_without_secrets_and_a_change_is_told(
     assert shown_settings(before)["bookmarks"] == {"api_key": "[hidden]"}
     (tmp_path / "actum.toml").write_text("[bookmarks]\nlimit = 9", encoding="utf-8")
     now, changes = read_anew(before, tmp_path, {}, {})
-    assert features_of(now).on[0].settings is not None
+    (on,) = [each for each in features_of(now).on if each.package]
+    assert on.settings is not None
     assert [change.name for change in changes] == ["bookmarks"]
 
 
@@ -132,7 +139,7 @@ async def test_tables_of_a_newer_version_are_refused_for_this_feature_alone(
     read = settings(tmp_path, "[bookmarks]\n[notes]")
     journal = open_at(place)
     whole = await take_into_use(features_of(read), journal)
-    assert [each.feature.name for each in whole.on] == ["bookmarks", "notes"]
+    assert foreign(whole) == ["bookmarks", "notes"]
     await journal.close()
     older = [
         each if each.feature.name != "bookmarks" else type(each)(feature=older_of(each.feature), package=each.package)
@@ -140,7 +147,7 @@ async def test_tables_of_a_newer_version_are_refused_for_this_feature_alone(
     ]
     journal = open_at(place)
     left = await take_into_use(type(whole)(tuple(older)), journal)
-    assert [each.feature.name for each in left.on] == ["notes"]
+    assert foreign(left) == ["notes"]
     assert "newer" in left.problems["bookmarks"]
     await journal.close()
 

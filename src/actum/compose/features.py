@@ -18,13 +18,14 @@ from ..core.json import JsonObject
 from ..core.process.installed import Installed, installed, installed_one
 from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
 from ..features.operation import Operation
+from ..server.api import titles
 from .mistakes import faults_in
 from .settings import Settings
 
 log = logging.getLogger("actum")
 
 GROUP = "actum.features"
-BUILT_IN: tuple[Feature, ...] = ()
+BUILT_IN: tuple[Feature, ...] = (titles.FEATURE,)
 """The features of actum itself."""
 
 
@@ -152,8 +153,8 @@ async def take_into_use(features: FeatureSet, journal: Journal) -> FeatureSet:
 
 
 async def found_features(settings: Settings, journal: Journal) -> Sequence[FoundFeature]:
-    """Every feature that there is, by name: those of actum, of installed packages, of the settings, and those of which
-    the journal keeps rows. Only features that the settings name are imported.
+    """Every feature of others, by name: those of installed packages, of the settings, and those of which the journal
+    keeps rows. Only features that the settings name are imported. The features of actum are always on.
 
     Args:
         settings: with the tables of features.
@@ -163,6 +164,7 @@ async def found_features(settings: Settings, journal: Journal) -> Sequence[Found
     brought = {each.name: each.package for each in installed(GROUP)}
     rows = {each.feature: each.rows for each in await journal.stores.kept()}
     names = {*(each.feature.name for each in features.on), *features.problems, *brought, *rows}
+    names -= {each.name for each in BUILT_IN}
     return [structs.replace(_found(name, features, brought), rows=rows.get(name, 0)) for name in sorted(names)]
 
 

@@ -177,6 +177,7 @@ class AnswerKind(Struct, frozen=True, kw_only=True):
         other: another type that the body may have.
         example: a body.
         media_type: of the body.
+        file_type: the media type of a file that may come instead; empty for none.
         has_location: whether the header `Location` names what was made.
     """
 
@@ -185,6 +186,7 @@ class AnswerKind(Struct, frozen=True, kw_only=True):
     other: type[Struct] | None = None
     example: object = None
     media_type: str = "application/json"
+    file_type: str = ""
     has_location: bool = False
 
 

@@ -31,6 +31,7 @@ from actum.runs.runner import Runner
 from actum.server.api.api import GivenAgents, KeptSecrets, Tasking
 from actum.server.api.problem import encoded
 from actum.server.api.routes import ApiRoutes
+from actum.server.api.titles import FEATURE as TITLES
 from actum.server.login.browser_sessions import BrowserSessions
 from actum.server.route_group import IDENTITY
 from actum.server.scopes import ALL_SCOPES
@@ -244,6 +245,7 @@ async def application(
     """A server with some tools and an agent called `desk`."""
     bank = bank or Bank()
     journal = journal or MemoryJournal()
+    await journal.stores.migrate(TITLES.name, TITLES.all_migrations)
     runner = Runner(bank.tools, name="api", policy=policy or NoDrop(), limits=limits, journal=journal)  # type: ignore[arg-type]
     agent = Agent(model or answering("Hello."), bank.tools, name="desk", policy=policy or NoDrop(), journal=journal)  # type: ignore[arg-type]
     door = ApiRoutes(

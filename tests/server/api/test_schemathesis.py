@@ -31,6 +31,11 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404",
 include-operation-id = "addKey"
 # Nor that a key ends in the future, and what no name can be.
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
+[[operations]]
+include-operation-id = "beginSession"
+# Nor that a key and a code exclude each other.
+checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
 """
 
 

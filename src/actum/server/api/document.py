@@ -221,7 +221,10 @@ def _reply(reply: AnswerKind, operation: Operation, status: int) -> JsonObject:
         )
         if reply.other is not None:
             schema = {"anyOf": [schema, {"$ref": f"#/components/schemas/{reply.other.__name__}"}]}
-        told["content"] = {reply.media_type: {"schema": schema, "example": _json(reply.example)}}
+        content: JsonObject = {reply.media_type: {"schema": schema, "example": _json(reply.example)}}
+        if reply.file_type:
+            content[reply.file_type] = {"schema": {"type": "string"}, "example": "# A title"}
+        told["content"] = content
     elif reply.body is not None:
         kind = "string" if reply.body is str else "object"
         told["content"] = {reply.media_type: {"schema": {"type": kind}, "example": _json(reply.example)}}

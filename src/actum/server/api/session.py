@@ -179,5 +179,6 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="End your session of a browser, in every process. A key goes on to be valid.",
         replies={204: AnswerKind(means="There is no session any more.")},
         handler=end_session,
+        is_open=True,
     ),
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from ...agents.conversation import history
@@ -15,7 +17,7 @@ from ...core.message import Message, Reply, ToolMessage, UserMessage
 from ...core.run.summary import RunSummary
 from ...core.user import User
 from ...features.command import Command, CommandOption, FoundBy, ListColumn
-from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ...features.operation import AnswerKind, ApiFile, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ...journal.conversations import Conversation, as_they_stand
 from ...journal.lists import page_of_conversations
@@ -28,7 +30,10 @@ from .fields import CheckedPart, Cursor, Limit, ListPart, Name
 from .records import Records, cursors, told_problems
 from .runs.bodies import RunInfo, RunStatus
 from .runs.views import STATUSES, run_info
+from .titles import TITLES, SessionTitle, titles_of
 
+SEARCHED_PARTS = 10
+"""The parts of the list that one request looks through for a text."""
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
 
 
@@ -38,12 +43,15 @@ class SessionsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         owner: whose sessions; the caller's where it is left out. Another owner needs the scope `admin`.
         everybody: the sessions of everybody, for which the scope `admin` is needed.
+        text: only sessions whose title or first words contain this, in small or capital letters. A part may then hold
+            fewer sessions than `limit`, and still have a next part.
         limit: so many at most.
         cursor: `next` of the part before.
     """
 
     owner: Name | None = None
     everybody: bool = False
+    text: Name = ""
     limit: Limit = 50
     cursor: Cursor = ""
 
@@ -69,6 +77,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
         latest: when its latest turn began.
         question: its first words.
         status: how its latest turn stands.
+        title: the name that its owner gave it; empty where it has none.
     """
 
     id: str
@@ -78,6 +87,29 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     latest: float
     question: str
     status: RunStatus
+    title: str = ""
+
+
+class TitleBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The name of a conversation.
+
+    Attributes:
+        title: the name; empty for none.
+    """
+
+    title: Name
+
+
+class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which session is exported, and how.
+
+    Attributes:
+        owner: whose session; the caller's where it is left out. Another owner needs the scope `admin`.
+        format: `markdown` for people, `json` for programs.
+    """
+
+    owner: Name | None = None
+    format: Literal["markdown", "json"] = "markdown"
 
 
 class SessionPage(CheckedPart[SessionInfo], frozen=True, kw_only=True):
@@ -119,6 +151,20 @@ class SessionMessages(ListPart[SessionMessage], frozen=True, kw_only=True):
     runs: tuple[RunInfo, ...]
 
 
+class SessionNamed(Struct, frozen=True, kw_only=True):
+    """A conversation has a name.
+
+    Attributes:
+        id: its id.
+        owner: whose it is.
+        title: the name; empty where the name was taken away.
+    """
+
+    id: str
+    owner: str
+    title: str
+
+
 class SessionForgotten(Struct, frozen=True, kw_only=True):
     """A conversation was forgotten: what its runs said is deleted for good, and that it was deleted is on record.
 
@@ -139,13 +185,68 @@ async def list_sessions(api: Api, asked: ApiRequest[SessionsQuery, None]) -> Api
     if query.everybody and not allows(who, ("admin",)):
         raise wants("admin", "to see the sessions of another user")
     owner, tenant = (None, asked.tenant) if query.everybody else (_owner(who, query.owner), who.tenant)
-    with cursors():
-        page = await page_of_conversations(
-            api.journal, limit=query.limit, cursor=query.cursor, owner=owner, tenant=tenant
-        )
+    titles = {} if owner is None else await titles_of(api.stores, who.tenant, owner)
+    items: tuple[SessionInfo, ...] = ()
+    cursor: str | None = query.cursor
+    for _ in range(SEARCHED_PARTS):
+        with cursors():
+            page = await page_of_conversations(
+                api.journal, limit=query.limit, cursor=cursor or "", owner=owner, tenant=tenant
+            )
+        listed = [session_info(talk, titles.get(talk.id, "")) for talk in page.items]
+        items, cursor = tuple(each for each in listed if _has(each, query.text)), page.next or None
+        if items or cursor is None:
+            break
     problems = (await mismatch(api.journal)).problems if asked.by_operator else ()
-    items = tuple(map(session_info, page.items))
-    return ApiReply(SessionPage(items=items, next=page.next or None, problems=tuple(problems)))
+    return ApiReply(SessionPage(items=items, next=cursor, problems=tuple(problems)))
+
+
+def _has(session: SessionInfo, text: str) -> bool:
+    return text.casefold() in f"{session.title}\n{session.question}".casefold()
+
+
+async def name_session(api: Api, asked: ApiRequest[OwnerQuery, TitleBody]) -> ApiReply:
+    """Name a conversation."""
+    owner, session, tenant = _owner(asked.who, asked.query.owner), asked.names["id"], asked.who.tenant
+    runs = await _runs_of(api.records, session, owner, asked.who)
+    if title := " ".join(asked.body.title.split()):
+        await api.stores.put(tenant, TITLES, SessionTitle(owner, session, title, runs[0].run_id))
+    else:
+        await api.stores.delete(tenant, TITLES, {"principal": owner, "session": session})
+    return ApiReply(SessionNamed(id=session, owner=owner, title=title))
+
+
+async def export_session(api: Api, asked: ApiRequest[ExportQuery, None]) -> ApiReply:
+    """A conversation as a file."""
+    query, session = asked.query, asked.names["id"]
+    found = await list_messages(
+        api, ApiRequest(asked.operation, asked.who, asked.names, OwnerQuery(owner=query.owner), None)
+    )
+    assert isinstance(found.body, SessionMessages)
+    if query.format == "json":
+        return ApiReply(ApiFile("conversation.json", "application/json", msgspec.json.encode(found.body)))
+    title = (await titles_of(api.stores, asked.who.tenant, _owner(asked.who, query.owner))).get(session, session)
+    return ApiReply(ApiFile("conversation.md", "text/markdown", as_markdown(title, found.body.items).encode()))
+
+
+def as_markdown(title: str, messages: Sequence[SessionMessage]) -> str:
+    """A conversation as Markdown for a person. What a tool gave is in a block that it can not close."""
+    parts = [f"# {title}"]
+    for message in messages:
+        calls = "".join(f"\n\n- `{call.tool}` {_block(call.arguments)}" for call in message.calls)
+        match message.role:
+            case "tool":
+                parts.append(f"**{message.tool}**\n\n{_block(message.text)}")
+            case role:
+                parts.append(f"**{role}**\n\n{message.text}{calls}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(value: Json) -> str:
+    """A value as a block of code, with a fence that is longer than each one inside."""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    fence = "`" * max([3, *(len(found) + 1 for found in re.findall("`{3,}", text))])
+    return f"\n{fence}\n{text}\n{fence}"
 
 
 async def list_messages(api: Api, asked: ApiRequest[OwnerQuery, None]) -> ApiReply:
@@ -216,7 +317,7 @@ async def _runs_of(records: Records, session: str, owner: str, who: Identity) ->
     return runs
 
 
-def session_info(talk: Conversation) -> SessionInfo:
+def session_info(talk: Conversation, title: str = "") -> SessionInfo:
     """A conversation in a list."""
     return SessionInfo(
         id=talk.id,
@@ -226,6 +327,7 @@ def session_info(talk: Conversation) -> SessionInfo:
         latest=talk.latest,
         question=talk.question,
         status=STATUSES.get(talk.status, "unreadable"),
+        title=title,
     )
 
 
@@ -280,6 +382,12 @@ _SHOW = Command(
     found_by=FOUND_BY,
     default="last",
 )
+MESSAGES = {
+    "items": [{"role": "user", "text": "What is 2 and 3?"}, {"role": "agent", "text": "5"}],
+    "next": None,
+    "session": "c1",
+    "runs": [RUN_INFO],
+}
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         id="listSessions",
@@ -325,19 +433,45 @@ OPERATIONS: tuple[Operation, ...] = (
             200: AnswerKind(
                 means="The messages.",
                 body=SessionMessages,
-                example={
-                    "items": [
-                        {"role": "user", "text": "What is 2 and 3?"},
-                        {"role": "agent", "text": "5"},
-                    ],
-                    "next": None,
-                    "session": "c1",
-                    "runs": [RUN_INFO],
-                },
+                example=MESSAGES,
             )
         },
         handler=list_messages,
         command=_SHOW,
+    ),
+    Operation(
+        id="nameSession",
+        method="patch",
+        path="/v1/sessions/{id}",
+        tag="sessions",
+        summary="Name a session.",
+        scopes=("runs",),
+        names={"id": "The id of a session."},
+        query=OwnerQuery,
+        body=TitleBody,
+        example={"title": "Sums"},
+        replies={
+            200: AnswerKind(
+                means="The session has the name.",
+                body=SessionNamed,
+                example={"id": "c1", "owner": "ann", "title": "Sums"},
+            )
+        },
+        handler=name_session,
+    ),
+    Operation(
+        id="exportSession",
+        method="get",
+        path="/v1/sessions/{id}/export",
+        tag="sessions",
+        summary="Get a session as a file: Markdown for people, JSON for programs.",
+        scopes=("runs",),
+        names={"id": "The id of a session."},
+        query=ExportQuery,
+        replies={
+            200: AnswerKind(means="The session.", body=SessionMessages, example=MESSAGES, file_type="text/markdown")
+        },
+        handler=export_session,
     ),
     Operation(
         id="forgetSession",
