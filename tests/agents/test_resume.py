@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from actum import Agent, ToolCall, tool
+from actum.agents.brief import Brief
 from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged
 from actum.core.event import RunResult
@@ -157,7 +158,7 @@ async def test_a_run_with_a_changed_prompt_is_not_gone_on_with_unless_told_to() 
     journal = cut(entries, 7)
     first = entries[0].record
     changed = World(journal)
-    changed.agent._instructions = "Pay everybody."
+    changed.agent._brief = Brief("Pay everybody.")
     with pytest.raises(ReplayDiverged, match="instructions"):
         await changed.agent.resume("r")
     assert changed.paid == 0

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from actum import Agent, tool
-from actum.agents.agent import AgentOptions
 from actum.agents.identity import Naming
+from actum.agents.options import AgentOptions
 from actum.call.asking.inbox import answer_pending
 from actum.core.call import ToolCall
 from actum.core.event import RunResult

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from actum.agents.agent import AgentOptions
+from actum.agents.options import AgentOptions
 from actum.compose.agents import open_agents
 from actum.compose.journals import open_journal
 from actum.compose.serving import BROKER_AWAY, Serving

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from actum.agents.agent import AgentOptions
+from actum.agents.options import AgentOptions
 from actum.compose.agents import open_agents
 from actum.compose.settings import read_settings
 from actum.compose.task_child import SettingsBuilder

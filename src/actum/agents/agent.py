@@ -9,80 +9,79 @@ The agent is configuration. A run's state is its journal; see `driver.py` for ho
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Generic, Literal, Unpack, cast
 
 import msgspec
 
 from ..call.asking.inbox import records_of
 from ..call.limits.limits import Limits
 from ..core.budget import Price
-from ..core.call import MediaPart, TextPart, ToolResult
+from ..core.call import MediaPart, ToolResult
 from ..core.cancellation import apart
 from ..core.errors import (
-    ContextOverflow,
-    InDoubt,
-    JournalError,
-    ModelError,
     PermissionDenied,
-    ReplayDiverged,
-    UnknownName,
     UsageError,
 )
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
-from ..core.json import JsonObject, dumps
-from ..core.message import Message, Reply, SystemMessage, Transcript, Usage, UserMessage
-from ..core.model import Model, Request, default_max_tokens, is_supervised
+from ..core.json import JsonObject
+from ..core.message import Message, SystemMessage, Transcript, UserMessage
+from ..core.model import Model, default_max_tokens, is_supervised
 from ..core.model_settings import ModelSettings, checked_settings
 from ..core.policy import Answer, Approver, Policy
-from ..core.process.claim import claim_of_conversation
 from ..core.process.worker_thread import off_loop
 from ..core.run.ids import new_id
 from ..core.run.record import (
     AgentChanged,
-    Compacted,
-    Ended,
-    Entry,
-    InputRequested,
-    ModelReplied,
     Started,
     TaskQueued,
     ToolsChanged,
 )
-from ..core.secrets.given import GIVEN
 from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
-from ..core.tool import Tool, brought_by_client
+from ..core.tool import Tool
 from ..core.under_way import call_under_way
 from ..core.user import User
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
-from ..runs.below import acts_for, below, from_agent, handed_down, id_below, is_begun, on_behalf, told_above
+from ..runs.below import (
+    acts_for,
+    below,
+    check_not_begun,
+    from_agent,
+    handed_down,
+    id_below,
+    is_begun,
+    on_behalf,
+    told_above,
+)
 from ..runs.given_tools import Toolish
-from ..runs.options import ConversationOptions, Emit, RunOptions
-from ..runs.recorded import checked_id, checked_text, sound
+from ..runs.options import Emit, RunOptions
+from ..runs.recorded import checked_id, checked_text, client_tools_of, sound
 from ..runs.run import Stopping
 from ..runs.runner import Answers, Begins, ModelSide, Runner, Setting
 from ..runs.streaming import streamed, without_loop
 from ..runs.wording import Phrases
 from ..toolsets.wrappers import innermost
+from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .alternation import in_turns
 from .branch import branch
-from .compaction import sum_up
-from .conversation import Before, before, history_of, media, with_attachments
+from .brief import Brief
+from .compaction import Summarizer
+from .conversation import Before, before, handles_before, history_of, media, talking, with_attachments
 from .driver import Driver
 from .given_history import history_given, size_of_history
-from .identity import AgentRef, KnowsRoles, Naming, differing, digest_of, part, policy_part
-from .output import fitting, plain, typed
-from .turn import Check, turn
+from .identity import AgentRef, Naming, digest_of, part, policy_part
+from .options import AgentFields, AgentOptions, RunKeywords
+from .turn import turn
 from .unfinished import news
 
 if TYPE_CHECKING:
@@ -93,55 +92,6 @@ else:  # the default, which only type checkers read, is not in Python 3.11
     from typing import TypeVar
 
     Output = TypeVar("Output", covariant=True)
-
-
-KEPT_RUNS = 2
-"""So many of the latest runs of a conversation stay as they are when it is summed up."""
-
-
-class RunKeywords(TypedDict, total=False):
-    """The keywords of `Agent.run`, for those that pass them on."""
-
-    messages: Sequence[Message] | None
-    conversation: str
-    owner: str | None
-    after: str
-    context: object
-    principal: str
-    tenant: str
-    roles: Sequence[str]
-    key_id: str
-    run_id: str | None
-    attachments: Sequence[MediaPart]
-    approver: Approver | None
-    peer: Peer | None
-    trace: str
-    tracestate: str
-    request: str
-    names: Sequence[str]
-    door: JsonObject | None
-    told: Sequence[UserMessage]
-    holder: Holder | None
-    settings: ModelSettings | None
-
-
-class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
-    """The keywords of `Agent.run` below it."""
-
-    messages: Sequence[Message] | None = None
-    after: str = ""
-    attachments: Sequence[MediaPart] = ()
-    names: Sequence[str] = ()
-    door: JsonObject | None = None
-    told: Sequence[UserMessage] = ()
-    settings: ModelSettings | None = None
-
-
-class AgentFields(TypedDict, total=False):
-    """The fields of `Started` that an agent with a name fills in."""
-
-    agent_digest: str
-    agent_parts: dict[str, str]
 
 
 class Agent(Generic[Output]):
@@ -238,16 +188,10 @@ class Agent(Generic[Output]):
             redaction=redaction,
             clock=clock,
         )
-        self._instructions = instructions
+        self._brief = Brief.of(instructions, output_type)
         self._redaction = redaction
         self._dialect = dialect
-        self._naming: Naming | None = None
-        self._latest: Callable[[], Naming | None] | None = None
-        self._output_schema: JsonObject | None = None
-        self._client_schema: JsonObject | None = None
-        self._check: Check = plain
-        if output_type is not str:
-            self._output_schema, self._check = typed(output_type)
+        self._named = AgentName()
 
     @property
     def journal(self) -> Journal:
@@ -257,13 +201,12 @@ class Agent(Generic[Output]):
     @property
     def description(self) -> str:
         """What the agent is for, as the settings say it; empty where they do not."""
-        return self._naming.description if self._naming is not None else ""
+        return self._named.description
 
     @property
     def is_open(self) -> bool:
         """Whether any user may use the agent, as far as its name in the settings is concerned."""
-        now = self._naming_now()
-        return now is not None and not any(each.users or each.roles for each in now)
+        return self._named.is_open
 
     def is_for(self, principal: str, roles: Sequence[str]) -> bool:
         """Whether a user may use the agent, as far as its name in the settings is concerned.
@@ -272,15 +215,12 @@ class Agent(Generic[Output]):
             principal: the user.
             roles: the roles of the user, beside those that the agent's policy knows of.
         """
-        policy = self.runner.policy
-        known = policy.roles_of(principal) if isinstance(policy, KnowsRoles) else ()
-        had, now = {*roles, *known}, self._naming_now()
-        return now is not None and all(each.lets_in(principal, had) for each in now)
+        return self._named.is_for(principal, roles, self.runner.policy)
 
     @property
     def output_schema(self) -> JsonObject | None:
         """The JSON Schema of the answer; None where the agent answers with text."""
-        return self._output_schema
+        return self._brief.schema
 
     @property
     def clock(self) -> Clock:
@@ -445,25 +385,25 @@ class Agent(Generic[Output]):
         drawn, messages = options.run_id is None, options.messages
         run_id = new_id("run") if options.run_id is None else checked_id(options.run_id)
         options = options.checked()
-        if self._naming is not None:
-            self._check_use(self._naming, options.principal, options.roles, options.conversation or options.after)
+        self._named.check_user(options.principal, options.roles, self.runner.policy)
+        self._named.check_memory(options.conversation or options.after)
         owner = User(options.tenant, options.principal if options.owner is None else options.owner)
         if messages is not None and (options.conversation or options.after):
             raise UsageError("messages= is a conversation that lives elsewhere: leave out conversation= and after=")
         setting = self._setting(options, above)
         journal = setting.journal
-        async with journal.claim(run_id), self._talking(owner, options.conversation, journal):
+        async with journal.claim(run_id), talking(journal, owner, options.conversation):
             if not drawn and await journal.read(run_id):
                 raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
             earlier = await before(journal, owner, options.conversation, options.after)
-            instructions = self._render_instructions(question.text, self._client_schema)
+            instructions = self._brief.told(question.text, self._brief.client_schema)
             if messages is not None:
                 given = await off_loop(
                     WORK * size_of_history(messages),
                     history_given,
                     messages,
                     instructions,
-                    replace=bool(self._instructions),
+                    replace=bool(self._brief.instructions),
                     secret_paths=(await self.runner.catalog()).secret_paths,
                     redaction=self._redaction,
                 )
@@ -492,7 +432,7 @@ class Agent(Generic[Output]):
                 tracestate=options.tracestate,
                 request=options.request,
                 client_tools=self.runner.client_tools,
-                answer_schema=self._client_schema,
+                answer_schema=self._brief.client_schema,
                 uses=dict(self.runner.uses),
                 names=tuple(options.names),
                 door=options.door or {},
@@ -567,7 +507,7 @@ class Agent(Generic[Output]):
         above = call_under_way()
         journal = await self.runner.journal_of(run_id, above)
         await self.runner.check_user(run_id, principal, tenant, journal)
-        brought = await self._brought(run_id, journal)
+        brought = await client_tools_of(journal, run_id, self.runner.client_tools)
         if brought != self.runner.client_tools:
             return await self.with_client_tools(brought).resume(
                 run_id,
@@ -642,11 +582,11 @@ class Agent(Generic[Output]):
         await self.runner.check_user(run_id, principal, tenant)
         entries = sound(run_id, await self.journal.read(checked_id(run_id)))
         if question is not None:
-            question = with_attachments(UserMessage.of(question), (), await self._handles_before(entries))
+            question = with_attachments(UserMessage.of(question), (), await handles_before(self.journal, entries))
         records = branch(run_id, entries, at, question, result)
         new = new_id("run") if new_run is None else checked_id(new_run)
         catalog = await self.runner.catalog()
-        async with self.journal.claim(new), self._talking(records[0].owning_user, conversation):
+        async with self.journal.claim(new), talking(self.journal, records[0].owning_user, conversation):
             if await self.journal.read(new):
                 raise UsageError("there is a run {new!r} already", new=new)
             keep_tools(self.journal, catalog.digest, catalog.tools)
@@ -654,7 +594,7 @@ class Agent(Generic[Output]):
                 records[0],
                 agent=self.name,
                 model=self.model.name,
-                instructions=self._render_instructions(records[0].question, records[0].answer_schema),
+                instructions=self._brief.told(records[0].question, records[0].answer_schema),
                 tools=catalog.digest,
                 limits=self.runner.limits_recorded,
                 settings=self.settings.recorded,
@@ -707,59 +647,9 @@ class Agent(Generic[Output]):
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
         tenant = checked_text("tenant", tenant)
         whose = User(tenant, principal if owner is None else checked_text("owner", owner))
-        async with self._talking(whose, conversation):
-            earlier = await before(self.journal, whose, conversation)
-            if not earlier.run_id:
-                raise UnknownName("there is no conversation {wanted!r} in this journal", wanted=conversation)
-            wording = Phrases.for_text("".join(said.text for said in earlier.messages if isinstance(said, UserMessage)))
-            run_id, usage = new_id("run"), Usage()
-            latest = RunState(await self.journal.read(earlier.run_id)).ended
-            too_long = latest is not None and latest.reason == ContextOverflow.__name__
-            started = Started(
-                agent=self.name,
-                model=self.model.name,
-                said=(UserMessage((TextPart(wording.compact()),), "developer"),),
-                settings=self._for_summary().recorded,
-                principal=principal,
-                tenant=tenant,
-                conversation=conversation,
-                owner=None if whose.principal == principal else whose.principal,
-                previous=earlier.run_id,
-                seen=earlier.seen,
-                unfinished=earlier.unfinished,  # the next turn tells what became of them, whatever comes of this one
-                compacts=True,
-            )
-            async with self.journal.claim(run_id):
-                self.journal.append(run_id, started)
-
-                async def ask(messages: Sequence[Message]) -> Reply:
-                    nonlocal usage
-                    reply = await apart(
-                        self.model.reply(self._for_summary().fill(Request(messages=messages))), self.model.name
-                    )
-                    self.journal.append(run_id, ModelReplied("", reply))
-                    usage += reply.usage
-                    return reply
-
-                try:
-                    summary = await sum_up(earlier.messages, ask, wording)
-                except ModelError as error:
-                    self.journal.append(run_id, Ended("failed", GIVEN.without(str(error)), type(error).__name__, usage))
-                    raise
-                if keep is None:
-                    keep = 0 if too_long or summary.in_parts else KEPT_RUNS
-                self.journal.append(run_id, Compacted(summary.text, keep))
-                self.journal.append(run_id, Ended("done", summary.text, usage=usage))
-                await self.journal.sync(run_id)
-            return summary.text
-
-    def _for_summary(self) -> ModelSettings:
-        """How the model is asked for a summary: an answer's limit of length holds only where it allows more than the
-        model's own limit.
-        """
-        most, own = self.settings.max_tokens, default_max_tokens(self.model)
-        longer = most if most is not None and own is not None and most > own else None
-        return msgspec.structs.replace(self.settings.unbounded, max_tokens=longer)
+        async with talking(self.journal, whose, conversation):
+            summarizer = Summarizer(self.journal, self.model, self.settings, self.name)
+            return await summarizer.sum_up(conversation, whose, principal, keep)
 
     def as_tool(self, name: str | None = None, description: str = "", *, answers: bool = False) -> Toolset:
         """This agent as a tool for another one.
@@ -770,8 +660,7 @@ class Agent(Generic[Output]):
             answers: the other hands its user over: what this agent says is the answer, and the other's model is not
                 asked again.
         """
-        own = self._naming.description if self._naming is not None else ""
-        text = description or own or f"Hand a task to the agent {self.name!r} and get its answer."
+        text = description or self.description or f"Hand a task to the agent {self.name!r} and get its answer."
         return AgentTool(self, name or self.name, text, answers=answers)
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult[Output]:
@@ -791,12 +680,12 @@ class Agent(Generic[Output]):
         if entries:
             return await self._go_on(run_id, partial(handed_down, context.answers), setting)
         if context.attempt > 1:
-            await self._check_begun(run_id, context.run_id, journal)
+            await check_not_begun(run_id, self.name, self.journal, context)
         started = Started(
             agent=self.name,
             model=self.model.name,
             said=(msgspec.structs.replace(UserMessage.of(task), source="agent"),),
-            instructions=self._render_instructions(task),
+            instructions=self._brief.told(task),
             tools=(await self.runner.catalog()).digest,
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
@@ -809,23 +698,6 @@ class Agent(Generic[Output]):
         async with journal.claim(run_id):
             return await self._begin(run_id, below(started, context), (), setting)
 
-    async def _check_begun(self, run_id: str, parent: str, journal: Journal) -> None:
-        """A child run that is not in its caller's journal was not begun before. Earlier versions wrote child runs to
-        the journal of the child: to begin such a run anew could do everything a second time.
-
-        Raises:
-            InDoubt: it was begun.
-        """
-        asked = [entry.record for entry in await journal.read(parent) if isinstance(entry.record, InputRequested)]
-        if any(each.run == run_id for each in asked) or (
-            self.journal is not journal and await self.journal.read(run_id)
-        ):
-            raise InDoubt(
-                "The agent {name!r} had begun this task, and what it did is not in this journal. It "
-                "may have done all of it or a part; it was not begun anew.",
-                name=self.name,
-            )
-
     async def _go_on(
         self, run_id: str, answers: Answers, setting: Setting, *, by: str = "", is_own: bool = False
     ) -> RunResult[Output]:
@@ -835,7 +707,7 @@ class Agent(Generic[Output]):
             by: on whose behalf it is taken up.
             is_own: the run is nobody's child. Of a child, the agent above has been compared, with all agents below it.
         """
-        parts = await self.parts() if is_own and self._naming is not None else {}
+        parts = await self.parts() if is_own and self._named.made is not None else {}
         change: AgentChanged | None = None
 
         def check(state: RunState) -> None:
@@ -845,9 +717,10 @@ class Agent(Generic[Output]):
             if started.compacts:
                 raise UsageError("run {run!r} only summed up a conversation: use compact() to do it again", run=run_id)
             if is_own and not state.requested:
-                change = self._change(run_id, state, parts, by=by, accept=setting.accept)
+                latest = state.agent or started
+                change = self._named.change(run_id, latest, self.name, parts, by=by, accept=setting.accept)
             if not setting.accept and not state.requested and state.agent is None:  # else they were compared above
-                self._check_instructions(run_id, state.beginning())
+                self._brief.check_same(run_id, started)
 
         async with self.runner.taken_up(run_id, answers, setting, check) as state:
             if change is not None:
@@ -879,9 +752,8 @@ class Agent(Generic[Output]):
         """
         other = copy.copy(self)
         other.name = naming.name
-        other._latest = latest
         other.runner = self.runner.known_as(naming.name, journal=journal, approver=approver, wrap=wrap)
-        other._naming = naming
+        other._named = AgentName(naming, latest)
         return other
 
     def with_runner(self, runner: Runner) -> Agent[Output]:
@@ -896,7 +768,7 @@ class Agent(Generic[Output]):
         Raises:
             UsageError: the agent has no name by which another process could build it.
         """
-        if self._naming is None:
+        if self._named.made is None:
             raise UsageError(
                 "the agent {name!r} can not be handed to another process, which would not know how "
                 "to build it: name it in actum.toml, as in agents.{name} = {{python = "
@@ -908,9 +780,9 @@ class Agent(Generic[Output]):
 
     async def parts(self) -> dict[str, str]:
         """The digest of each part of this agent, by its name; see `agents.identity`."""
-        naming, runner = self._naming, self.runner
+        naming, runner = self._named.made, self.runner
         catalog = await runner.catalog()
-        instructions = self._instructions
+        instructions = self._brief.instructions
         clients = {tool.name for tool in runner.client_tools}  # no part of the agent, but of one run
         inside = [toolset for given in runner.toolsets for toolset in innermost(given)]
         below = [each.agent for each in inside if isinstance(each, AgentTool) and isinstance(each.agent, Agent)]
@@ -925,7 +797,7 @@ class Agent(Generic[Output]):
             "agents": sorted([digest_of(await each.parts()) for each in below]),
             "policy": policy_part(runner.policy),
             "limits": runner.limits_recorded,
-            "output": self._output_schema,
+            "output": self._brief.schema,
             "conversation": [self.truncation, naming.memory if naming is not None else "conversation"],
             "arguments": list(runner.reading),
         }
@@ -933,63 +805,10 @@ class Agent(Generic[Output]):
 
     async def _recorded(self) -> AgentFields:
         """What stands on record of an agent that has a name."""
-        if self._naming is None:
+        if self._named.made is None:
             return {}
         parts = await self.parts()
         return {"agent_digest": digest_of(parts), "agent_parts": parts}
-
-    def _check_use(self, naming: Naming, principal: str, roles: Sequence[str], conversation: str = "") -> None:
-        """Whether this user may use this agent, in this conversation.
-
-        Raises:
-            UnknownName: the agent is not there for this user.
-            UsageError: each run of the agent stands alone, and a conversation was named.
-        """
-        if not self.is_for(principal, roles):
-            raise UnknownName("there is no agent {name!r}", name=naming.name)
-        if conversation and naming.memory == "none":
-            raise UsageError(
-                "the agent {naming!r} takes part in no conversation, by `memory` in its settings: "
-                "leave the conversation out",
-                naming=naming.name,
-            )
-
-    def _naming_now(self) -> Sequence[Naming] | None:
-        """Who may use this agent: as it was made, and as the settings say now; None where they have it no more."""
-        made = [] if self._naming is None else [self._naming]
-        if self._latest is None:
-            return made
-        latest = self._latest()
-        return None if latest is None else [*made, latest]
-
-    def _change(
-        self, run_id: str, state: RunState, parts: dict[str, str], *, by: str, accept: bool
-    ) -> AgentChanged | None:
-        """What goes on record where this agent is not the agent that the run was last carried out by.
-
-        Raises:
-            ReplayDiverged: it is not, and nobody said that the run is to go on all the same.
-        """
-        latest = state.agent or state.beginning()
-        unnamed = ("name",) if latest.agent_digest else ()
-        changed = unnamed if self._naming is None else differing(latest.agent_parts, parts)
-        if not changed:
-            return None
-        if not accept:
-            if not latest.agent_digest:
-                why = f"is of an agent without a name, which can not be handed to the agent {self.name!r}"
-            elif "name" in changed:
-                why = f"is of the agent {latest.agent!r} of the settings, and this is not that agent"
-            else:
-                why = f"is of another version of the agent {self.name!r}; what differs: {', '.join(changed)}"
-            raise ReplayDiverged(
-                "run {run} {why}. Go on with the agent as it was, or pass accept=True to go on with "
-                "this agent; that is put on record.",
-                run=run_id,
-                why=why,
-            )
-        digest = digest_of(parts) if parts else ""
-        return AgentChanged(agent=self.name, agent_digest=digest, agent_parts=parts, changed=changed, by=by)
 
     def with_tools(self, tools: Sequence[Toolish]) -> Agent[Output]:
         """The same agent with other tools, in the same journal. What both use of their limits is counted together.
@@ -1016,47 +835,14 @@ class Agent(Generic[Output]):
             UsageError: the agent has a form of answer of its own.
             BadTool: the schema can not be used.
         """
-        if answer_schema is not None:
-            if self._output_schema is not None:
-                raise UsageError("this agent answers in a form of its own: leave out the schema of the answer")
-            fitting(answer_schema)
         other = copy.copy(self)
+        other._brief = self._brief.for_client(answer_schema)
         other.runner = self.runner.with_client_tools(tools)
-        other._client_schema = answer_schema
         return other
-
-    def _form(self, started: Started) -> tuple[JsonObject | None, Check]:
-        """The schema of the answer of a run, and what reads the answer: of the client, or of the agent."""
-        if started.answer_schema is None or self._output_schema is not None:
-            return self._output_schema, self._check
-        return started.answer_schema, fitting(started.answer_schema)
-
-    async def _brought(self, run_id: str, journal: Journal) -> tuple[Tool, ...]:
-        """The tools that a client brought for a run."""
-        begun = (await journal.read(checked_id(run_id)))[:1]
-        try:
-            return brought_by_client(RunState(begun).beginning().client_tools)
-        except JournalError:  # told when the run is taken up
-            return self.runner.client_tools
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
         return await self.runner.list_tools()
-
-    def _talking(
-        self, owner: User, conversation: str, journal: Journal | None = None
-    ) -> AbstractAsyncContextManager[None]:
-        """Two who add to one conversation at once would not hear each other."""
-        if not conversation:
-            return nullcontext()
-        return (journal or self.journal).claim(claim_of_conversation(owner.principal, conversation, owner.tenant))
-
-    async def _handles_before(self, entries: Sequence[Entry]) -> set[str]:
-        """The handles of attachments that were taken when the run of these entries began."""
-        if not entries:
-            return set()
-        begun = RunState(entries[:1]).beginning()
-        return Before(messages=await history_of(self.journal, begun)).handles()
 
     async def _begin(
         self, run_id: str, started: Started, before: Sequence[Message], setting: Setting
@@ -1071,7 +857,7 @@ class Agent(Generic[Output]):
         """Ask the model and make its calls, up to the end of the run or its next pause."""
         started = state.beginning()
         price = setting.budget.price(self.model.name)
-        output_schema, check = self._form(started)
+        output_schema, check = self._brief.form(started)
         messages = [*before, *in_turns(started.said, Phrases.for_text(started.question).noted)]
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
@@ -1081,9 +867,9 @@ class Agent(Generic[Output]):
         model = ModelSide(
             heard=transcript,
             attachments=attachments,
-            sample=self._sampler(settings),
+            sample=lambda request: apart(self.model.reply(settings.unbounded.fill(request)), self.model.name),
             price=price,
-            lets_in=partial(self.is_for, started.principal, started.roles) if self._naming is not None else None,
+            lets_in=partial(self.is_for, started.principal, started.roles) if self._named.made is not None else None,
         )
         async with self.runner.at_work(run_id, state, setting, model) as run:
             driver = Driver(
@@ -1110,30 +896,3 @@ class Agent(Generic[Output]):
                 truncates=self.truncation == "auto",
             )
             return cast("RunResult[Output]", await driver.drive())  # the check has read the answer as this type
-
-    def _sampler(self, settings: ModelSettings) -> Callable[[Request], Awaitable[Reply]]:
-        """Has the model answer what a tool asks, which has limits of its own for the answer."""
-        return lambda request: apart(self.model.reply(settings.unbounded.fill(request)), self.model.name)
-
-    def _check_instructions(self, run_id: str, started: Started) -> None:
-        """Before a recorded run goes on: it was started with the instructions that this agent has.
-
-        Raises:
-            ReplayDiverged: it was not.
-        """
-        if not isinstance(self._instructions, str):
-            return  # rendered anew for each run
-        if self._render_instructions(started.question, started.answer_schema) != started.instructions:
-            raise ReplayDiverged(
-                "run {run}: the agent's instructions are not those it was started with. Resume with "
-                "the same, or pass accept=True to go on with the recorded ones.",
-                run=run_id,
-            )
-
-    def _render_instructions(self, question: str, answer_schema: JsonObject | None = None) -> str:
-        instructions = self._instructions if isinstance(self._instructions, str) else self._instructions()
-        schema = answer_schema if self._output_schema is None else self._output_schema
-        if schema is None:
-            return instructions
-        told = Phrases.for_text(question).output(dumps(schema))
-        return "\n\n".join(filter(None, [instructions, told]))

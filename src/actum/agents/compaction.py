@@ -8,13 +8,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.call import TextPart
-from ..core.errors import ContextOverflow, ModelGarbled
-from ..core.message import Message, Reply, ToolMessage, UserMessage
+from ..core.cancellation import apart
+from ..core.errors import ContextOverflow, ModelError, ModelGarbled, UnknownName
+from ..core.interfaces import Journal
+from ..core.message import Message, Reply, ToolMessage, Usage, UserMessage
+from ..core.model import Model, Request, default_max_tokens
+from ..core.model_settings import ModelSettings
+from ..core.run.ids import new_id
+from ..core.run.record import Compacted, Ended, ModelReplied, Started
+from ..core.secrets.given import GIVEN
+from ..core.user import User
+from ..journal.recording import RunState
 from ..runs.wording import Phrases
 from .alternation import in_turns
+from .conversation import before
 from .shortening import CLIPS, clipped, halves
 
 REQUESTS_MAX = 64
@@ -33,6 +43,85 @@ class Summary(Struct, frozen=True):
 
     text: str
     in_parts: bool = False
+
+
+KEPT_RUNS = 2
+"""So many of the latest runs of a conversation stay as they are when it is summed up."""
+
+
+class Summarizer(Struct, frozen=True):
+    """Has a model sum up conversations. The summary is a step on record, and the run of it holds nothing else.
+
+    Attributes:
+        journal: where the conversations are, and where a summary is written down.
+        model: the model.
+        settings: how the model is asked for answers.
+        agent: the name of the agent whose model it is.
+    """
+
+    journal: Journal
+    model: Model
+    settings: ModelSettings
+    agent: str
+
+    async def sum_up(self, conversation: str, owner: User, principal: str, keep: int | None) -> str:
+        """The summary of a conversation that nobody else adds to meanwhile; see `Agent.compact`.
+
+        Raises:
+            UnknownName: there is no such conversation.
+            ModelError: the model gave no answer, or one that is no summary.
+        """
+        earlier = await before(self.journal, owner, conversation)
+        if not earlier.run_id:
+            raise UnknownName("there is no conversation {wanted!r} in this journal", wanted=conversation)
+        wording = Phrases.for_text("".join(said.text for said in earlier.messages if isinstance(said, UserMessage)))
+        run_id, usage = new_id("run"), Usage()
+        latest = RunState(await self.journal.read(earlier.run_id)).ended
+        too_long = latest is not None and latest.reason == ContextOverflow.__name__
+        started = Started(
+            agent=self.agent,
+            model=self.model.name,
+            said=(UserMessage((TextPart(wording.compact()),), "developer"),),
+            settings=self._asking.recorded,
+            principal=principal,
+            tenant=owner.tenant,
+            conversation=conversation,
+            owner=None if owner.principal == principal else owner.principal,
+            previous=earlier.run_id,
+            seen=earlier.seen,
+            unfinished=earlier.unfinished,  # the next turn tells what became of them, whatever comes of this one
+            compacts=True,
+        )
+        async with self.journal.claim(run_id):
+            self.journal.append(run_id, started)
+
+            async def ask(messages: Sequence[Message]) -> Reply:
+                nonlocal usage
+                reply = await apart(self.model.reply(self._asking.fill(Request(messages=messages))), self.model.name)
+                self.journal.append(run_id, ModelReplied("", reply))
+                usage += reply.usage
+                return reply
+
+            try:
+                summary = await sum_up(earlier.messages, ask, wording)
+            except ModelError as error:
+                self.journal.append(run_id, Ended("failed", GIVEN.without(str(error)), type(error).__name__, usage))
+                raise
+            if keep is None:
+                keep = 0 if too_long or summary.in_parts else KEPT_RUNS
+            self.journal.append(run_id, Compacted(summary.text, keep))
+            self.journal.append(run_id, Ended("done", summary.text, usage=usage))
+            await self.journal.sync(run_id)
+        return summary.text
+
+    @property
+    def _asking(self) -> ModelSettings:
+        """How the model is asked for a summary: an answer's limit of length holds only where it allows more than the
+        model's own limit.
+        """
+        most, own = self.settings.max_tokens, default_max_tokens(self.model)
+        longer = most if most is not None and own is not None and most > own else None
+        return structs.replace(self.settings.unbounded, max_tokens=longer)
 
 
 async def sum_up(

@@ -6,6 +6,7 @@ There is no other store of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import count
 
 import msgspec
@@ -16,6 +17,7 @@ from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import dumps
 from ..core.message import Message, Reply, ToolMessage, UserMessage
+from ..core.process.claim import claim_of_conversation
 from ..core.provenance import Source
 from ..core.run.record import Entry, Started, Unfinished
 from ..core.user import User
@@ -192,6 +194,20 @@ def as_it_stands(recording: RunState, place: CallRef, call: ToolCall, wording: P
     if how == "unmade":
         return ToolResult(call.id, error=Failure("cancelled", words))
     return ToolResult(call.id, (TextPart(words),))
+
+
+def talking(journal: Journal, owner: User, conversation: str) -> AbstractAsyncContextManager[None]:
+    """A block in which nobody else adds to a conversation: two at once would not hear each other."""
+    if not conversation:
+        return nullcontext()
+    return journal.claim(claim_of_conversation(owner.principal, conversation, owner.tenant))
+
+
+async def handles_before(journal: Journal, entries: Sequence[Entry]) -> set[str]:
+    """The handles of attachments that were taken when the run of these entries began."""
+    if not entries:
+        return set()
+    return Before(messages=await history_of(journal, RunState(entries[:1]).beginning())).handles()
 
 
 def media(messages: Sequence[Message]) -> list[MediaPart]:

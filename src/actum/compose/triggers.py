@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from ..agents.agent import Agent, AgentOptions
+from ..agents.agent import Agent
+from ..agents.options import AgentOptions
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Clock, Journal

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ..core.errors import InDoubt
 from ..core.event import RunResult
 from ..core.interfaces import Context, InputRequired, Journal
 from ..core.json import JsonObject
 from ..core.message import Message, UserMessage
 from ..core.run.ids import child_id
-from ..core.run.record import InputGiven, Started
+from ..core.run.record import InputGiven, InputRequested, Started
 from ..journal.recording import RunState
 from .options import Options, RunOptions
 
@@ -115,3 +116,28 @@ def told_above(result: RunResult) -> None:
     """
     if result.status == "paused":
         raise InputRequired(result.pending[0], result.run_id)
+
+
+async def check_not_begun(run_id: str, agent: str, own: Journal, above: Context) -> None:
+    """A run of an agent that is not in the journal of the call above was not begun before. Earlier versions wrote such
+    runs to the agent's own journal: to begin such a run anew could do everything a second time.
+
+    Args:
+        run_id: the run.
+        agent: the name of the agent.
+        own: the agent's own journal.
+        above: the call, which belongs to a run.
+
+    Raises:
+        InDoubt: the run was begun.
+    """
+    journal = above.journal
+    assert journal is not None
+    records = [entry.record for entry in await journal.read(above.run_id)]
+    asked = any(isinstance(record, InputRequested) and record.run == run_id for record in records)
+    if asked or (own is not journal and await own.read(run_id)):
+        raise InDoubt(
+            "The agent {name!r} had begun this task, and what it did is not in this journal. It "
+            "may have done all of it or a part; it was not begun anew.",
+            name=agent,
+        )

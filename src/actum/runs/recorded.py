@@ -12,6 +12,7 @@ from ..core.interfaces import Journal
 from ..core.json import JsonObject, whole_text
 from ..core.run.chain import verify
 from ..core.run.record import Ended, Entry, Intended, Started
+from ..core.tool import Tool, brought_by_client
 from ..journal.recording import RunState
 
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")
@@ -143,3 +144,12 @@ async def outputs_of(journal: Journal, ended: Ended | None) -> JsonObject | None
         return ended.outputs if ended is not None else None
     found: JsonObject = msgspec.json.decode(await journal.kept(ended.outputs_kept), type=dict)
     return found
+
+
+async def client_tools_of(journal: Journal, run_id: str, otherwise: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    """The tools that a client of a server brought for a run; `otherwise` where the run can not be read."""
+    begun = (await journal.read(checked_id(run_id)))[:1]
+    try:
+        return brought_by_client(RunState(begun).beginning().client_tools)
+    except JournalError:  # told when the run is taken up
+        return otherwise

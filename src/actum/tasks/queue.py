@@ -21,7 +21,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..agents.agent import Agent, AgentOptions
+from ..agents.agent import Agent
+from ..agents.options import AgentOptions
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import Busy, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Clock, Journal, TaskIndex

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ....agents.agent import Agent, AgentOptions
+from ....agents.agent import Agent
+from ....agents.options import AgentOptions
 from ....core.call import ToolCall
 from ....core.errors import CallError, TaskRefused
 from ....core.json import JsonObject

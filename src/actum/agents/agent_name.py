@@ -1,0 +1,113 @@
+"""`AgentName`: the name of an agent in the settings: who may use the agent, and whether a run is of this very agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from ..core.errors import ReplayDiverged, UnknownName, UsageError
+from ..core.run.record import AgentChanged, Started
+from .identity import KnowsRoles, Naming, differing, digest_of
+
+
+class AgentName(Struct, frozen=True):
+    """The name of an agent. An agent that a program made has none, and whoever has the program may use the agent.
+
+    Attributes:
+        made: the name, as it was when the agent was made; None for no name.
+        latest: tells the name as the settings have it by now, None of it where they have it no more; None where nobody
+            looks.
+    """
+
+    made: Naming | None = None
+    latest: Callable[[], Naming | None] | None = None
+
+    @property
+    def description(self) -> str:
+        """What the agent is for; empty where nobody said so."""
+        return self.made.description if self.made is not None else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any user may use the agent."""
+        now = self._now()
+        return now is not None and not any(each.users or each.roles for each in now)
+
+    def is_for(self, principal: str, roles: Sequence[str], policy: object) -> bool:
+        """Whether a user may use the agent.
+
+        Args:
+            principal: the user.
+            roles: the roles of the user.
+            policy: the agent's policy, which may know of more roles.
+        """
+        known = policy.roles_of(principal) if isinstance(policy, KnowsRoles) else ()
+        had, now = {*roles, *known}, self._now()
+        return now is not None and all(each.lets_in(principal, had) for each in now)
+
+    def check_memory(self, conversation: str) -> None:
+        """Raises:
+        UsageError: a conversation is named, and each run of the agent stands alone.
+        """
+        if conversation and self.made is not None and self.made.memory == "none":
+            raise UsageError(
+                "the agent {naming!r} takes part in no conversation, by `memory` in its settings: "
+                "leave the conversation out",
+                naming=self.made.name,
+            )
+
+    def check_user(self, principal: str, roles: Sequence[str], policy: object) -> None:
+        """Raises:
+        UnknownName: the agent is not there for this user.
+        """
+        if self.made is not None and not self.is_for(principal, roles, policy):
+            raise UnknownName("there is no agent {name!r}", name=self.made.name)
+
+    def _now(self) -> Sequence[Naming] | None:
+        """The name as the agent was made, and as the settings say now; None where they have it no more."""
+        made = [] if self.made is None else [self.made]
+        if self.latest is None:
+            return made
+        latest = self.latest()
+        return None if latest is None else [*made, latest]
+
+    def change(
+        self, run_id: str, latest: Started | AgentChanged, name: str, parts: dict[str, str], *, by: str, accept: bool
+    ) -> AgentChanged | None:
+        """What goes on record where this agent is not the agent that a run was last carried out by.
+
+        Args:
+            run_id: the run.
+            latest: what the run's record says of the agent that carried the run out last.
+            name: the name of this agent.
+            parts: the digests of this agent's parts.
+            by: on whose behalf the run is taken up.
+            accept: whether the run goes on all the same.
+
+        Raises:
+            ReplayDiverged: it is another agent, and nobody said that the run is to go on all the same.
+        """
+        changed = self._differing(latest.agent_digest, latest.agent_parts, parts)
+        if not changed:
+            return None
+        if not accept:
+            if not latest.agent_digest:
+                why = f"is of an agent without a name, which can not be handed to the agent {name!r}"
+            elif "name" in changed:
+                why = f"is of the agent {latest.agent!r} of the settings, and this is not that agent"
+            else:
+                why = f"is of another version of the agent {name!r}; what differs: {', '.join(changed)}"
+            raise ReplayDiverged(
+                "run {run} {why}. Go on with the agent as it was, or pass accept=True to go on with "
+                "this agent; that is put on record.",
+                run=run_id,
+                why=why,
+            )
+        digest = digest_of(parts) if parts else ""
+        return AgentChanged(agent=name, agent_digest=digest, agent_parts=parts, changed=changed, by=by)
+
+    def _differing(self, digest: str, one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
+        if self.made is None:
+            return ("name",) if digest else ()
+        return differing(one, other)

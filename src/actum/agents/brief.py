@@ -1,0 +1,86 @@
+"""`Brief`: what an agent tells its model before a question: the instructions, and the form of the answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
+
+from ..core.errors import ReplayDiverged, UsageError
+from ..core.json import JsonObject, dumps
+from ..core.run.record import Started
+from ..runs.wording import Phrases
+from .output import fitting, plain, typed
+from .turn import Check
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
+
+
+class Brief(Struct, frozen=True):
+    """What an agent tells its model before a question.
+
+    Attributes:
+        instructions: the text, or what makes the text anew for each run.
+        schema: the JSON Schema of the agent's answers; None where the agent answers with text.
+        check: reads an answer.
+        client_schema: the JSON Schema that a client of a server wants an answer to fit, for one run; None for none.
+    """
+
+    instructions: str | Callable[[], str]
+    schema: JsonObject | None = None
+    check: Check = plain
+    client_schema: JsonObject | None = None
+
+    @classmethod
+    def of(cls, instructions: str | Callable[[], str], output_type: TypeForm[object]) -> Brief:
+        """The brief of an agent whose answers are of a type.
+
+        Raises:
+            UsageError: no answer can be of this type.
+        """
+        return cls(instructions) if output_type is str else cls(instructions, *typed(output_type))
+
+    def for_client(self, schema: JsonObject | None) -> Brief:
+        """The same with the form of an answer that a client wants; see `Agent.with_client_tools`."""
+        if schema is not None:
+            if self.schema is not None:
+                raise UsageError("this agent answers in a form of its own: leave out the schema of the answer")
+            fitting(schema)
+        return structs.replace(self, client_schema=schema)
+
+    def told(self, question: str, client_schema: JsonObject | None = None) -> str:
+        """The instructions of a run, as the model is told of them.
+
+        Args:
+            question: what the user says; its language is that of what is added.
+            client_schema: the JSON Schema that a client wants the answer to fit.
+        """
+        instructions = self.instructions if isinstance(self.instructions, str) else self.instructions()
+        schema = client_schema if self.schema is None else self.schema
+        if schema is None:
+            return instructions
+        told = Phrases.for_text(question).output(dumps(schema))
+        return "\n\n".join(filter(None, [instructions, told]))
+
+    def form(self, started: Started) -> tuple[JsonObject | None, Check]:
+        """The JSON Schema of the answer of a run, and what reads the answer: the client's, or the agent's."""
+        if started.answer_schema is None or self.schema is not None:
+            return self.schema, self.check
+        return started.answer_schema, fitting(started.answer_schema)
+
+    def check_same(self, run_id: str, started: Started) -> None:
+        """Before a recorded run goes on: it was started with these instructions.
+
+        Raises:
+            ReplayDiverged: it was not.
+        """
+        if not isinstance(self.instructions, str):
+            return  # rendered anew for each run
+        if self.told(started.question, started.answer_schema) != started.instructions:
+            raise ReplayDiverged(
+                "run {run}: the agent's instructions are not those it was started with. Resume with "
+                "the same, or pass accept=True to go on with the recorded ones.",
+                run=run_id,
+            )
