@@ -148,6 +148,8 @@ LAZY_ROOMS = ("actum", "actum.server", "actum.toolsets", "actum.toolsets.mcp")
 
 FILES_MAX = 30
 """How many files a folder holds at most. A folder with more wants rooms inside."""
+LINES_MAX = 900
+"""How many lines a file has at most. In a file with more, something wants a name of its own."""
 
 PURE = {"core", "schema", "protocols", "dialects", "policy", "actum_embedded"}
 DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
@@ -291,6 +293,11 @@ def test_rooms_inside_a_room_do_not_use_each_other_in_a_circle() -> None:
 def test_no_folder_of_actum_has_more_than_thirty_files() -> None:
     folders = Counter(path.parent for _, path in modules() if path.is_relative_to(SRC / "actum"))
     assert {str(folder): count for folder, count in folders.items() if count > FILES_MAX} == {}
+
+
+def test_no_file_of_actum_has_more_than_nine_hundred_lines() -> None:
+    lines = {name: path.read_text("utf-8").count("\n") for name, path in modules()}
+    assert {name: count for name, count in lines.items() if count > LINES_MAX} == {}
 
 
 def test_strangers_know_nothing_of_each_other() -> None:

@@ -12,7 +12,8 @@ from actum import Limits, ModelSettings, Price, ToolLimits
 from actum.compose.agents import make_agent
 from actum.compose.journals import journal_place
 from actum.compose.models import make_model
-from actum.compose.settings import Settings, read_settings, remember_model
+from actum.compose.settings import Settings, read_settings
+from actum.compose.written_settings import remember_model
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.journal.memory import MemoryJournal

@@ -12,7 +12,7 @@ from .identity import KnowsRoles, Naming, differing, digest_of
 
 
 class AgentName(Struct, frozen=True):
-    """The name of an agent. An agent that a program made has none, and whoever has the program may use the agent.
+    """The name of an agent. An agent that a program made has none: every user of the program may use the agent.
 
     Attributes:
         made: the name, as it was when the agent was made; None for no name.

@@ -28,7 +28,6 @@ from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.folders import settings_path
 from ..storage.place import SCHEMES
 from ..storage.postgres import address
-from ..storage.whole_file import alone_with, replace
 from ..toolsets.wrappers import ToolLabels
 from ..transport.egress import EgressRules
 from ..triggers.settings import TriggerTable
@@ -493,8 +492,8 @@ def read_settings(
         UsageError: a file is no TOML, or sets what is no setting.
     """
     own = settings_path(environment)
-    layers = [_Layer(str(own), _read_file(own))] if own is not None else []
-    layers.append(_Layer(SETTINGS_FILE, _read_file(folder / SETTINGS_FILE)))
+    layers = [_Layer(str(own), read_settings_file(own))] if own is not None else []
+    layers.append(_Layer(SETTINGS_FILE, read_settings_file(folder / SETTINGS_FILE)))
     origin = SettingsOrigin(
         folder=str(folder), said=msgspec.to_builtins({name: value for name, value in said.items() if value})
     )
@@ -645,7 +644,7 @@ HIDDEN = "[hidden]"
 _ADDRESSES = frozenset({"base_url", "broker", "journal", "mcp", "model", "proxy"})
 
 
-def _read_file(path: Path) -> dict[str, object]:
+def read_settings_file(path: Path) -> dict[str, object]:
     """What a settings file sets; nothing where there is no such file.
 
     Raises:
@@ -821,52 +820,6 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
         raise UsageError(
             "{file}: {why}. The {what} are: {known}", file=where, why=error, what=what.replace("_", " "), known=known
         ) from None
-
-
-def remember_model(name: str, environment: Mapping[str, str]) -> Path:
-    """Write a model into the person's own settings file, as the one to take where none is named.
-
-    All else in the file stays as it is, comments included.
-
-    Args:
-        name: of the model.
-        environment: the process's variables.
-
-    Returns:
-        The file.
-
-    Raises:
-        UsageError: there is no home folder, or the file can not be read or written.
-    """
-    path = settings_path(environment)
-    if path is None:
-        raise UsageError("there is no home folder to keep settings in")
-    by_hand = UsageError(
-        "put the line `model = {toml_text}` into {path} yourself", toml_text=_toml_text(name), path=path
-    )
-    try:
-        with alone_with(path):
-            before = _read_file(path)  # a file that is damaged stays as it is
-            lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-            first_table = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
-            kept = [line for at, line in enumerate(lines) if at >= first_table or not _MODEL_LINE.match(line)]
-            whole = "\n".join([f"model = {_toml_text(name)}", *kept]) + "\n"
-            if _read_toml(whole) != before | {"model": name}:
-                raise by_hand
-            replace(path, whole.encode())
-    except OSError as error:
-        raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
-    return path
-
-
-_MODEL_LINE = re.compile(r"""\s*(model|"model"|'model')\s*=""")
-
-
-def _read_toml(text: str) -> dict[str, object] | None:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return None
 
 
 def _toml_text(text: str) -> str:

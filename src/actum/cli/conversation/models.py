@@ -15,7 +15,8 @@ import msgspec
 import typer
 
 from ...compose.models import make_model
-from ...compose.settings import EMBEDDED, Settings, remember_model
+from ...compose.settings import EMBEDDED, Settings
+from ...compose.written_settings import remember_model
 from ...core.clock import SystemClock
 from ...core.errors import UsageError
 from ...core.stored.passed import PassedSum

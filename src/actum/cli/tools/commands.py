@@ -13,9 +13,9 @@ import msgspec
 import typer
 
 from ...compose import agents
-from ...compose.added_tools import remember_tools
 from ...compose.apis import ApiChoice, api_store
 from ...compose.discovery import FoundTools, discover
+from ...compose.written_settings import remember_tools
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject
 from ...core.token_estimate import TOKEN_BYTES

@@ -48,8 +48,6 @@ from ...protocols.mcp.content import (
     Part,
     contents_of,
     messages_of,
-    refusal_of,
-    result_of,
 )
 from ...protocols.mcp.name import public_name
 from ...protocols.mcp.offer import (
@@ -64,6 +62,7 @@ from ...protocols.plain_text import plain
 from ...sandbox.process import AROUND_PROXY
 from ...storage.pins import Known, PinStore
 from ...transport.guard import Guard, is_here
+from .answer import told_by_server
 from .caller import (
     OFFERS,
     ContextCaller,
@@ -107,7 +106,6 @@ TRIES_MAX = 3
 WAIT_S = 5.0
 """Seconds for which a run waits for a server of which nothing is known yet."""
 STARTED_ANEW = "The server {name} was started anew; its state is gone."
-ERROR_CHARS_MAX = 8_000
 
 
 class McpToolset:
@@ -859,25 +857,6 @@ class McpToolset:
             self._is_stale = True
         if self._changed is not None:
             self._changed(method, params)
-
-
-def told_by_server(call_id: str, raw: JsonObject, *, reads_only: bool) -> ToolResult:
-    """What a server answered to a call, as its result.
-
-    Raises:
-        ToolError: the server says that it failed.
-    """
-    refusal = refusal_of(raw)
-    if refusal:
-        raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if reads_only else "unknown")
-    return result_of(call_id, raw)
-
-
-def with_notice(raw: JsonObject, words: str) -> JsonObject:
-    """A server's answer to a call, with words of ours before its own."""
-    content = raw.get("content")
-    block: JsonObject = {"type": "text", "text": words}
-    return {**raw, "content": [block, *(content if isinstance(content, list) else [])]}
 
 
 def _holder_of(caller: Caller) -> Holder | None:

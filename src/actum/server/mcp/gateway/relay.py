@@ -23,10 +23,11 @@ from ....protocols.mcp.config import McpServer
 from ....protocols.mcp.era import passed_on, with_tasks
 from ....protocols.mcp.sampling import request_of, result_of_reply
 from ....protocols.plain_text import plain
+from ....toolsets.mcp.answer import with_notice
 from ....toolsets.mcp.caller import FORM_BYTES_MAX, ContextCaller, Send
 from ....toolsets.mcp.error import INVALID_PARAMS, MISSING_CAPABILITY, McpError
 from ....toolsets.mcp.session import Nobody
-from ....toolsets.mcp.toolset import STARTED_ANEW, with_notice
+from ....toolsets.mcp.toolset import STARTED_ANEW
 from .gateway_client import GatewayClient
 
 ROOTS_S = 10.0

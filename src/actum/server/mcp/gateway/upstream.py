@@ -28,13 +28,14 @@ from ....protocols.mcp.content import contents_of
 from ....protocols.mcp.era import offers_tasks, passed_on, with_tasks
 from ....protocols.plain_text import plain_json
 from ....storage.pins import PinStore
+from ....toolsets.mcp.answer import told_by_server
 from ....toolsets.mcp.connection import State
 from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.listing import Usable
 from ....toolsets.mcp.session import ServerFacts
 from ....toolsets.mcp.session_quota import SessionQuota
 from ....toolsets.mcp.task import outcome
-from ....toolsets.mcp.toolset import WAIT_S, McpToolset, told_by_server
+from ....toolsets.mcp.toolset import WAIT_S, McpToolset
 from ....transport.guard import Guard
 from .gateway_client import GatewayClient
 from .relay import Declaring, RawRelay, Standing, final_task, told_outside

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.compose.added_tools import remember_tools
+from actum.compose.written_settings import remember_tools
 from actum.core.errors import UsageError
 
 CASES = {

@@ -1,4 +1,4 @@
-"""Places of tools that are written into the settings of a folder."""
+"""What commands write into settings files: places of tools, and the model of a person. All else in them stays."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.json import dumps
-from ..storage.folders import state_folder
+from ..storage.folders import settings_path, state_folder
 from ..storage.whole_file import alone_with, replace
-from .settings import SETTINGS_FILE, USE
+from .settings import SETTINGS_FILE, USE, read_settings_file
 
 _ASSIGNMENT = r"""\s*(?:{0}|"{0}"|'{0}')\s*=\s*\["""
 _TABLE = re.compile(r"\s*\[")
@@ -81,6 +81,50 @@ def _with(text: str, items: str, *, of_table: bool) -> str:
 
 
 def _read(text: str) -> dict[str, object] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def remember_model(name: str, environment: Mapping[str, str]) -> Path:
+    """Write a model into the person's own settings file, as the one to take where none is named.
+
+    All else in the file stays as it is, comments included.
+
+    Args:
+        name: of the model.
+        environment: the process's variables.
+
+    Returns:
+        The file.
+
+    Raises:
+        UsageError: there is no home folder, or the file can not be read or written.
+    """
+    path = settings_path(environment)
+    if path is None:
+        raise UsageError("there is no home folder to keep settings in")
+    by_hand = UsageError("put the line `model = {toml_text}` into {path} yourself", toml_text=dumps(name), path=path)
+    try:
+        with alone_with(path):
+            before = read_settings_file(path)  # a file that is damaged stays as it is
+            lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+            first_table = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
+            kept = [line for at, line in enumerate(lines) if at >= first_table or not _MODEL_LINE.match(line)]
+            whole = "\n".join([f"model = {dumps(name)}", *kept]) + "\n"
+            if _read_toml(whole) != before | {"model": name}:
+                raise by_hand
+            replace(path, whole.encode())
+    except OSError as error:
+        raise UsageError("{path} can not be written: {why}", path=path, why=error.strerror) from None
+    return path
+
+
+_MODEL_LINE = re.compile(r"""\s*(model|"model"|'model')\s*=""")
+
+
+def _read_toml(text: str) -> dict[str, object] | None:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
