@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import grpc
+import httpx2
 import pytest
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as old_a2a
 from a2a.types import a2a_pb2 as a2a
 
+from actum import tool
+from actum.core.json import Json, JsonObject, dumps
+from actum.server import Folder, McpService, Resource, prompt
 from tests.effort import turns_counted
 
 from .a2a.serving import said
@@ -24,6 +29,23 @@ from .api.application import answering
 from .doors import DOORS
 from .test_deep_json import asked
 from .test_matrix import served
+
+
+@tool
+async def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def about(day: str) -> str:
+    return f"About {day[:10]}."
+
+
+@prompt
+def review(code: str) -> str:
+    """Review code."""
+    return f"Review this: {code[:10]}"
+
 
 SIZE = 1_000_000
 HELD_MAX = 30_000
@@ -197,3 +219,76 @@ async def test_a_large_body_leaves_the_loop_to_others_and_healthz_answers_meanwh
             assert status < 500, text[:200]
             held[name] = turns.held
     assert all(calls < HELD_MAX for calls in held.values()), held
+
+
+MCP_SIZE = 100_000
+VALUES: dict[str, Json] = {
+    "names": {f"name{n}": n for n in range(MCP_SIZE // 16)},
+    "list": [{"b": "xy"} for _ in range(MCP_SIZE // 12)],
+    "deep": [json.loads('{"a":' * 90 + "1" + "}" * 90) for _ in range(MCP_SIZE // 600)],
+    "escapes": "notes:///" + "%41" * (MCP_SIZE // 3),
+    "folders": "notes:///" + "/" * MCP_SIZE,
+    "template": "memo://" + "a/" * (MCP_SIZE // 2),
+}
+METHODS: dict[str, Callable[[Json], JsonObject]] = {
+    "initialize": lambda value: {"protocolVersion": "2025-11-25", "capabilities": value, "clientInfo": value},
+    "prompts/get": lambda value: {"name": "review", "arguments": {"code": value}},
+    "prompts/list": lambda value: {"cursor": value},
+    "resources/read": lambda value: {"uri": value},
+    "resources/subscribe": lambda value: {"uri": value},
+    "completion/complete": lambda value: {
+        "ref": {"type": "ref/resource", "uri": "notes:///{+path}"},
+        "argument": {"name": "path", "value": value},
+        "context": {"arguments": value},
+    },
+    "logging/setLevel": lambda value: {"level": value},
+    "tools/call": lambda value: {"name": "add", "arguments": {}, "requestState": value, "inputResponses": value},
+    "ping": lambda value: {"_meta": value},
+    "no/such": lambda value: {"x": value},
+}
+NOTIFICATIONS: dict[str, Callable[[Json], JsonObject]] = {
+    "notifications/cancelled": lambda value: {"requestId": value, "reason": value},
+    "notifications/progress": lambda value: {"progressToken": value, "progress": 1, "message": value},
+    "notifications/roots/list_changed": lambda value: {"_meta": value},
+}
+
+
+async def test_a_large_message_of_any_method_of_mcp_leaves_the_loop_to_others(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Hello.", "utf-8")
+    memo = Resource("memo://{day}", about)
+    app = McpService([add], prompts=[review], resources=[Folder("notes", tmp_path), memo]).app()
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    transport = httpx2.ASGITransport(app)
+    held: dict[str, int] = {}
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000", headers=headers) as way,
+    ):
+
+        async def told(message: JsonObject) -> httpx2.Response:
+            return await way.post("/mcp", content=dumps({"jsonrpc": "2.0", **message}), headers=headers)
+
+        hello = METHODS["initialize"]({}) | {"clientInfo": {"name": "t", "version": "1"}}
+        opened = await told({"id": 0, "method": "initialize", "params": hello})
+        headers["mcp-session-id"] = opened.headers["mcp-session-id"]
+        await told({"method": "notifications/initialized"})
+        messages: dict[str, Callable[[Json], JsonObject]] = {
+            **{
+                name: lambda value, name=name, made=made: {"id": 1, "method": name, "params": made(value)}
+                for name, made in METHODS.items()
+            },
+            **{
+                name: lambda value, name=name, made=made: {"method": name, "params": made(value)}
+                for name, made in NOTIFICATIONS.items()
+            },
+            "an answer": lambda value: {"id": 7, "result": {"a": value}},
+            "an error": lambda value: {"id": 7, "error": {"code": 1, "message": value, "data": value}},
+        }
+        for name, message in messages.items():
+            await told(message("small"))  # what is loaded at the first request is loaded now
+            for kind, value in VALUES.items():
+                async with turns_counted() as turns:
+                    answer = await told(message(value))
+                assert answer.status_code < 500, answer.text[:200]
+                held[f"{name}: {kind}"] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= HELD_MAX} == {}

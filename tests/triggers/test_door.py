@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from actum.core.clock import SystemClock
 from actum.core.identity import Identity
-from actum.core.json import Json, JsonObject
+from actum.core.json import Json, JsonObject, dumps
 from actum.core.stored.webhook import signature
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.server.a2a.signing import CardKey
@@ -35,6 +35,7 @@ from actum.transport.egress import Egress
 from actum.triggers.intake import TriggerIntake
 from actum.triggers.settings import TriggerTable
 from tests.cli.test_serve import until
+from tests.effort import turns_counted
 from tests.patience import HANGS_S
 from tests.server.a2a.serving import a2a_server, spoken
 from tests.server.api.application import answering
@@ -432,3 +433,33 @@ async def test_an_agent_of_ours_elsewhere_pushes_the_news_of_a_task_to_a_trigger
     for run in await it.journal.runs(limit=None):
         await it.carry_out(run.run_id)
     assert sorted(it.lit) == ["artifact", "status"]
+
+
+async def test_a_large_event_leaves_the_loop_to_others(hall: Callable[..., Hall]) -> None:
+    places: dict[str, Json] = {
+        "value": "${event.data.room}",
+        "text": "It is ${event.data}",
+        "cel": {"cel": "string(size(event.data.room))"},
+    }
+    it = hall(
+        **{name: TriggerTable(workflow="lamp", tenant="north", with_={"room": said}) for name, said in places.items()},
+        bare=TriggerTable(workflow="lamp", tenant="north"),
+        wake=TriggerTable(wake="order ${event.data}", tenant="north"),
+    )
+    bodies = {
+        "names": dumps({"room": "a", **{f"n{n}": n for n in range(10_000)}}),
+        "list": dumps({"room": [{"a": 1}] * 10_000}),
+        "deep": '{"room": [' + ",".join(['{"a":' * 90 + "1" + "}" * 90] * 200) + "]}",
+        "no end": '{"room": [' * 10_000,
+    }
+    headers = {"authorization": "Bearer north"}
+    held: dict[str, int] = {}
+    async with opened(it) as client:
+        for name in it.intake.triggers:
+            await client.post(f"/{name}", content=BODY, headers=headers)  # what is loaded at first is loaded now
+            for kind, body in bodies.items():
+                async with turns_counted() as turns:
+                    answer = await client.post(f"/{name}", content=body, headers=headers)
+                assert answer.status_code < 500
+                held[f"{name}: {kind}"] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}

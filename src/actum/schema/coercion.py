@@ -242,29 +242,24 @@ class Mending:
         return copy
 
 
-def sample(value: Json, values_max: int) -> Boxed | None:
-    """A value with the first items of each of its lists; None where even they hold more than so many values."""
+def sample(value: Json, values_max: int) -> tuple[Json, int] | None:
+    """A value with the first items of each of its lists, and how many values are inside of it; None where even they
+    are more than so many.
+    """
     if not isinstance(value, dict | list | tuple):
-        return (value,)
+        return value, 0
     kept = list(value.values()) if isinstance(value, dict) else value[:SAMPLE_ITEMS]
-    left = values_max - len(kept)
+    inside = len(kept)
     items: list[Json] = []
-    for item in kept if left >= 0 else ():
-        inner = sample(item, left)
+    for item in kept if inside <= values_max else ():
+        inner = sample(item, values_max - inside)
         if inner is None:
             return None
-        left -= _count(inner[0])
         items.append(inner[0])
-    if left < 0:
+        inside += inner[1]
+    if inside > values_max:
         return None
-    return (dict(zip(value, items, strict=True)) if isinstance(value, dict) else items,)
-
-
-def _count(value: Json) -> int:
-    """How many values are inside of a value that was sampled."""
-    if not isinstance(value, dict | list):
-        return 0
-    return len(value) + sum(map(_count, value.values() if isinstance(value, dict) else value))
+    return (dict(zip(value, items, strict=True)) if isinstance(value, dict) else items), inside
 
 
 def _on_the_way(document: JsonObject, path: Path) -> JsonObject | None:

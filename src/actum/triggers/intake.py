@@ -20,9 +20,10 @@ from msgspec import Struct
 from ..core.call import TextPart
 from ..core.errors import Busy, CallError, JournalError, TaskRefused, UnknownName, UsageError
 from ..core.interfaces import Clock, Journal
-from ..core.json import Json, JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps, size_of_json
 from ..core.message import UserMessage
 from ..core.policy import Answer
+from ..core.process.worker_thread import off_loop
 from ..core.run.task import TaskLine, TaskOptions
 from ..core.stored.counts import Rate
 from ..core.stored.position import Positions
@@ -189,14 +190,14 @@ class TriggerIntake:
     async def _begin(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent:
         options = TaskOptions(unique_key=event.key, max_retries=table.max_retries)
         if table.workflow:
-            line = await self._targets.workflow(event.trigger, table, _inputs(table, event), options)
+            line = await self._targets.workflow(event.trigger, table, await _inputs(table, event), options)
         else:
-            words = UserMessage((TextPart(_text(table.say, event)),), "event")
+            words = UserMessage((TextPart(await _text(table.say, event)),), "event")
             line = await self._targets.agent(event.trigger, table, words, options)
         return TakenEvent(event=event.id, run_id=line.run_id)
 
     async def _wake(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent:
-        found = await self._nodes.find(table.tenant, _text(table.wake, event))
+        found = await self._nodes.find(table.tenant, await _text(table.wake, event))
         return await self._woken(table, event, await self._nodes.plan(event.key, found), "begun")
 
     async def _woken(
@@ -205,7 +206,7 @@ class TriggerIntake:
         answer = Answer("answer", text=dumps(event.data), by=whose(event.trigger, table)[0])
         woken = await self._nodes.wake(event.key, planned, answer)
         if not woken:
-            raise nothing_waits(_text(table.wake, event))
+            raise nothing_waits(await _text(table.wake, event))
         return TakenEvent(event=event.id, woken=woken, how=how)
 
     @asynccontextmanager
@@ -359,7 +360,7 @@ class _EventValues:
         return From(())
 
 
-def _inputs(table: TriggerTable, event: TriggerEvent) -> JsonObject:
+async def _inputs(table: TriggerTable, event: TriggerEvent) -> JsonObject:
     """The inputs of the workflow.
 
     Raises:
@@ -369,18 +370,18 @@ def _inputs(table: TriggerTable, event: TriggerEvent) -> JsonObject:
         if not isinstance(event.data, dict):
             raise UsageError("the data of the event are no object: say with `with` what the workflow is given")
         return event.data
-    found = _value(table.with_, event)
+    found = await _value(table.with_, event)
     assert isinstance(found, dict)
     return found
 
 
-def _text(said: str, event: TriggerEvent) -> str:
-    found = _value(said, event)
+async def _text(said: str, event: TriggerEvent) -> str:
+    found = await _value(said, event)
     return found if isinstance(found, str) else dumps(found)
 
 
-def _value(said: Json, event: TriggerEvent) -> Json:
+async def _value(said: Json, event: TriggerEvent) -> Json:
     try:
-        return compile_value(said).value(_EventValues(event))
+        return await off_loop(size_of_json(event.data), compile_value(said).value, _EventValues(event))
     except NoValue as none:
         raise UsageError("the event does not have what the trigger needs: {why}", why=none) from None

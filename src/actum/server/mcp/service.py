@@ -86,6 +86,8 @@ from .wire import call_result, definition_of, served_name
 NOT_FOUND = -32002
 """What a server with a handshake says of a resource that is not there."""
 SUGGESTIONS_MAX = 100
+URI_CHARS_MAX = 8_192
+"""So long may be the address of a resource that is read: it is taken apart while everybody else waits."""
 SUBSCRIBED_CHARS_MAX = 2_048
 """So long may be the address of a resource that a client listens to: it is kept as long as the client."""
 TENANTS_MAX = 200
@@ -595,6 +597,8 @@ def _address(params: JsonObject) -> str:
     uri = params.get("uri")
     if not isinstance(uri, str) or not uri:
         raise MCPError(INVALID_PARAMS, "uri: expected a text")
+    if len(uri) > URI_CHARS_MAX:
+        raise MCPError(INVALID_PARAMS, f"uri: at most {URI_CHARS_MAX} characters")
     return uri
 
 
