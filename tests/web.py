@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import uvicorn
@@ -44,7 +45,10 @@ class _Server(uvicorn.Server):
 
 @contextlib.asynccontextmanager
 async def serving(
-    app: ASGIApp, listener: socket.socket | None = None, http: Callable[..., asyncio.Protocol] | None = None
+    app: ASGIApp,
+    listener: socket.socket | None = None,
+    http: Callable[..., asyncio.Protocol] | None = None,
+    context: ssl.SSLContext | None = None,
 ) -> AsyncIterator[str]:
     """Serve an app; the origin where it is.
 
@@ -52,6 +56,7 @@ async def serving(
         app: what answers.
         listener: where, if that had to be known before.
         http: makes its connections; uvicorn's own by default.
+        context: of TLS.
     """
     listener = listener or listening()
     config = uvicorn.Config(
@@ -61,6 +66,8 @@ async def serving(
         log_config=None,
         timeout_graceful_shutdown=1,
     )
+    config.load()
+    config.ssl = context
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     up = asyncio.create_task(server.up.wait())

@@ -25,6 +25,7 @@ from actum.transport.guard import AddressRefused, Guard
 from actum.transport.http import HttpFailure, WireFailure
 from actum.transport.httpx2_transport import GuardedTransport
 from actum.transport.httpx_transport import GuardedHttpxTransport
+from tests.effort import turns_counted
 from tests.transport.wire_servers import always, certificate, first, listening, name_server, proxy, said, wire_server
 
 SHORT = Timeouts(5.0, 5.0, 0.3, 5.0)
@@ -643,3 +644,29 @@ async def test_places_are_bounded_and_given_back_however_a_request_ends() -> Non
         with pytest.raises(asyncio.CancelledError):
             await waiting
         assert room._value == before
+
+
+TINY = 60_000
+OF_CHUNKS = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+async def test_an_answer_in_tiny_pieces_leaves_the_loop_to_others() -> None:
+    answers = {
+        "first": said(b"x"),
+        "pieces": OF_CHUNKS + b"1\r\nx\r\n" * (TINY // 6) + b"0\r\n\r\n",
+        "pieces with more": OF_CHUNKS + b"1;a=b\r\nx\r\n" * (TINY // 10) + b"0\r\n\r\n",
+        "pieces and no length": OF_CHUNKS + b"1\r\nx\r\n" * (TINY // 6) + b"z\r\n",
+        "headers": b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * (60_000 // 6) + b"content-length: 0\r\n\r\n",
+        "answers before the answer": b"HTTP/1.1 100 Continue\r\n\r\n" * (TINY // 25),
+        "packed": said(gzip.compress(b"x" * 4_000_000), "200 OK", "content-encoding: gzip"),
+    }
+    held: dict[str, int] = {}
+    for name, wire in answers.items():
+        async with wire_server(always(wire)) as server:
+            fetcher = Fetcher(here(), bytes_max=8_000_000)
+            async with turns_counted() as turns:
+                with contextlib.suppress(HttpFailure):
+                    await fetcher.get(f"http://localhost:{server.port}/")
+            await fetcher.aclose()
+        held[name] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}

@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import uvicorn
 from msgspec import Struct
@@ -51,6 +51,9 @@ CONNECTIONS_MAX = 2_000
 CONNECTIONS_PER_ADDRESS_MAX = 200
 END_S = 20
 """What is still under way so many seconds after the server was told to end is broken off."""
+READ_BYTES_MAX = 32 * 1024
+"""So much of what a client sends is read between two turns of the event loop: the parser makes some calls for each
+header, for each piece of a body and for each of several requests, and the shortest has a few bytes."""
 _PARSED_BYTES_MAX = 1024 * 1024
 """What uvicorn may keep of unfinished headers: more than the limits here allow, which are told better."""
 
@@ -102,6 +105,19 @@ class Connections:
         self._places.leave(address)
 
 
+def _read_little(transport: asyncio.BaseTransport) -> None:
+    """Have a transport of asyncio read no more than `READ_BYTES_MAX` at once: by itself it reads up to 256 KB, and
+    with TLS it keeps a place of that size for each connection. There is no public way to say so.
+    """
+    tls = getattr(transport, "_ssl_protocol", None)
+    read: Any = transport if tls is None else tls
+    if hasattr(read, "max_size"):
+        read.max_size = READ_BYTES_MAX
+    if hasattr(tls, "_ssl_buffer_view"):
+        read._ssl_buffer = bytearray(READ_BYTES_MAX)
+        read._ssl_buffer_view = memoryview(read._ssl_buffer)
+
+
 class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvicorn chooses it when it is loaded
     """uvicorn's connection with a client, with limits.
 
@@ -121,6 +137,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvi
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
+        _read_little(transport)
         address = self.client[0] if self.client else ""
         refused = self._counted.take(address)
         if refused:

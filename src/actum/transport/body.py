@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator
 
+from .connection import PORTION_BYTES
 from .http import HttpFailure
 
 _PACKED = {"gzip": 31, "x-gzip": 31, "deflate": 47}
@@ -43,6 +45,7 @@ async def bounded(pieces: AsyncIterator[bytes], encoding: str, bytes_max: int) -
             if left > bytes_max:
                 raise too_long
             yield found
+            await asyncio.sleep(0)  # a few bytes may hold megabytes
     if unpacker is not None and came and not unpacker.is_whole:
         raise _broken()
 
@@ -74,7 +77,7 @@ class _Unpacker:
                 return b""
             before = self._rest
             try:
-                found = self._inner.decompress(self._rest, min(most, 65536))
+                found = self._inner.decompress(self._rest, min(most, PORTION_BYTES))
             except zlib.error:
                 raise _broken() from None
             self._is_fresh = False

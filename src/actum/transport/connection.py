@@ -21,6 +21,13 @@ from .http import CONNECT_S_MAX, MALFORMED, NOT_HTTP, UNASKED, WireFailure
 
 HEAD_BYTES_MAX = 64 * 1024
 """The longest head of an answer, and the longest line between the chunks of a body."""
+HEAD_LINES_MAX = 1_000
+"""So many lines may a head have: each is some work."""
+PORTION_BYTES = 8 * 1024
+"""After so much of a body everybody else has a turn, and no piece of a body is longer: what a piece says is worked out
+at once."""
+_PIECE_LEAST = 128
+"""A shorter piece counts for so many bytes: some servers send a body in pieces of one byte."""
 INTERIM_MAX = 16
 """So many answers of status 1xx may come before the answer."""
 _PIECE_BYTES = 256 * 1024
@@ -215,6 +222,8 @@ class WireConnection:
         self.is_kept = False
         self.has_answered = False
         self._may_be_kept = True
+        self._rest = memoryview(b"")
+        self._since_turn = 0
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES_MAX)
 
     @property
@@ -244,6 +253,7 @@ class WireConnection:
     def begin_anew(self) -> None:
         """Make ready for the next request of a connection that is done."""
         self._http.start_next_cycle()
+        self._rest = memoryview(b"")
         self.has_answered = False
         self.is_kept = True
 
@@ -293,6 +303,7 @@ class WireConnection:
                     while (event := self._event()) is h11.NEED_DATA:
                         await self._receive()
                         self._check_is_asked_for()
+                        self._check_lines()
                     if isinstance(event, h11.Response):
                         return self._head(event)
                     if not isinstance(event, h11.InformationalResponse) or event.status_code == 101:
@@ -308,10 +319,16 @@ class WireConnection:
             WireFailure: the body broke off, or stalled.
         """
         while True:
+            if self._since_turn >= PORTION_BYTES:
+                self._since_turn = 0
+                await asyncio.sleep(0)
+            if self._rest:
+                portion, self._rest = self._rest[:PORTION_BYTES], self._rest[PORTION_BYTES:]
+                self._since_turn += max(len(portion), _PIECE_LEAST)
+                return bytes(portion)
             event = self._event()
             if isinstance(event, h11.Data):
-                if event.data:
-                    return bytes(event.data)
+                self._rest = memoryview(event.data)
             elif event is not h11.NEED_DATA:
                 return b""
             elif self.wire.received:
@@ -324,11 +341,14 @@ class WireConnection:
                     raise WireFailure("ReadTimeout", "it did not answer in time") from None
 
     def skip(self) -> None:
-        """Read past what is here of the answer, without waiting."""
+        """Read past what is here of the answer, without waiting; of many pieces, the first."""
         with suppress(WireFailure):
-            while isinstance(event := self._event(), h11.Data) or (event is h11.NEED_DATA and self.wire.received):
-                if event is h11.NEED_DATA:
+            for _ in range(PORTION_BYTES // _PIECE_LEAST):
+                event = self._event()
+                if event is h11.NEED_DATA and self.wire.received:
                     self._http.receive_data(self.wire.taken())
+                elif not isinstance(event, h11.Data):
+                    break
 
     async def secure(self, context: ssl.SSLContext, host: str) -> None:
         """Begin TLS on a connection that a proxy made.
@@ -360,6 +380,14 @@ class WireConnection:
         """
         if self.is_kept and self.wire.came_early:
             raise WireFailure("RemoteProtocolError", UNASKED)
+
+    def _check_lines(self) -> None:
+        """Raises:
+        WireFailure: the head has too many lines.
+        """
+        head = self._http.trailing_data[0].partition(b"\r\n\r\n")[0]
+        if head.count(b"\n") > HEAD_LINES_MAX:
+            raise WireFailure("RemoteProtocolError", MALFORMED)
 
     def _event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
         try:

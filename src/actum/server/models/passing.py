@@ -316,10 +316,11 @@ class PassingThrough:
                 raise _garbled()
             return _Opened(upstream, said, answer, dialect, body=body)
         watch = EventWatch(drops_usage=said.asks_usage and bool(said.surface))
-        first, events = b"", b""
+        first, events = b"", bytearray()
         while not first:  # nothing is said to the client before there is something to say
             piece = await answer.piece()
-            first, events = (watch.feed(piece), events + piece) if piece else (watch.close(), events)
+            first = watch.feed(piece) if piece else watch.close()
+            events += piece
             if not piece and not first:
                 raise _garbled()
             if watch.error is not None:
@@ -328,7 +329,7 @@ class PassingThrough:
                 raise UpstreamFailure("trouble", watch.error, provoked=True)
             if not piece:
                 break
-        return _Opened(upstream, said, answer, dialect, watch=watch, first=first, raw=events)
+        return _Opened(upstream, said, answer, dialect, watch=watch, first=first, raw=bytes(events))
 
 
 class _Opened:
