@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from actum import Agent, ToolCall
-from actum.core.run.record import Started
+from actum import Agent, Answer, Tool, ToolCall
+from actum.call.asking.inbox import answer_pending
+from actum.core.run.record import Started, Verdict
 from actum.journal.conversations import as_they_stand, conversations, family
 from actum.journal.memory import MemoryJournal
-from actum.testing import ScriptedModel
+from actum.testing import RecordingToolset, ScriptedModel
 
 
 @pytest.mark.row("C7")
@@ -20,6 +21,27 @@ async def test_a_run_that_nobody_drives_is_interrupted_and_one_that_somebody_dri
     async with journal.claim("driven"):
         stand = {run.run_id: run.status for run in await as_they_stand(journal, await journal.runs())}
     assert stand == {"lost": "interrupted", "driven": "running", "over": "done"}
+
+
+@pytest.mark.parametrize(
+    ("given", "stands"),
+    [
+        ((), "paused"),
+        (("approve",), "paused"),
+        (("deny",), "paused"),
+        (("approve", "approve"), "interrupted"),
+        (("deny", "approve"), "interrupted"),
+    ],
+)
+async def test_a_run_that_waits_for_another_answer_is_paused_still(given: tuple[Verdict, ...], stands: str) -> None:
+    journal = MemoryJournal()
+    calls = [ToolCall(name, "keep", {"text": name}) for name in ("one", "two")]
+    tools = [RecordingToolset([Tool(name="keep", approval=True)])]
+    paused = await Agent(ScriptedModel([calls]), tools, journal=journal).run("Keep both", run_id="r")
+    for pending, verdict in zip(paused.pending, given, strict=False):
+        await answer_pending(journal, pending.id, Answer(verdict, by="bob"))
+    (run,) = await as_they_stand(journal, await journal.runs())
+    assert run.status == stands
 
 
 @pytest.mark.row("C7")

@@ -12,10 +12,11 @@ from msgspec import Struct, structs
 from ..core.interfaces import Journal
 from ..core.run.ids import child_id
 from ..core.run.noted import NO_KINDS, RecordKinds
-from ..core.run.record import Entry, Intended, Started
+from ..core.run.record import Entry, InputGiven, Intended, Started
 from ..core.run.summary import ConversationSummary, RunSummary, records_of, summary_of
 from ..core.run.task import FINISHED
 from ..core.trace import span_id, span_in, trace_id
+from .recording import RunState
 
 
 class Family(Struct, frozen=True):
@@ -75,13 +76,14 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
 async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[RunSummary]:
     """The runs, with `interrupted` for each that is `running` and that nobody drives any more. A task that has not
-    ended goes on by itself, and counts as `running`.
+    ended goes on by itself, and counts as `running`. A paused run that still waits for somebody is `paused`, though
+    another question of the run was answered.
     """
     running = [run.run_id for run in runs if run.status == "running"]
     driven = await journal.driven(running) if running else set()
     lost = set(running) - driven
     if lost:  # one of them may have ended between the two looks at the journal
-        again = {run_id: summary_of(run_id, await journal.read(run_id)) for run_id in lost}
+        again = {run_id: _stands(run_id, await journal.read(run_id)) for run_id in lost}
         runs = [again.get(run.run_id) or run for run in runs]
         states = await journal.tasks.states(list(lost)) if journal.tasks is not None else {}
         lost -= {run_id for run_id, state in states.items() if state not in FINISHED}
@@ -89,6 +91,16 @@ async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[Ru
         structs.replace(run, status="interrupted") if run.run_id in lost and run.status == "running" else run
         for run in runs
     ]
+
+
+def _stands(run_id: str, entries: Sequence[Entry]) -> RunSummary | None:
+    """The line of a run that nobody drives; None where its record can not be read."""
+    line = summary_of(run_id, entries)
+    if line is None or line.status != "running" or not isinstance(entries[-1].record, InputGiven):
+        return line
+    state = RunState(entries)
+    is_paused = state.ended is not None and state.ended.status == "paused" and bool(state.waiting())
+    return structs.replace(line, status="paused") if is_paused else line
 
 
 async def family(journal: Journal, run: RunSummary) -> Family:
