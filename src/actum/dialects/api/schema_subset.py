@@ -10,10 +10,12 @@ them to `NODES_MAX` parts. References lead only to places in the same schema.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from ...core.call import ToolCall
 from ...core.json import (
     Json,
     JsonObject,
@@ -21,8 +23,10 @@ from ...core.json import (
     kind_of,
 )
 from ...core.tool import Tool
+from ..base import ApiDecoder
 from ..loose import Loose
 from ..written_values import kinds_at
+from .changed_calls import ChangedCalls
 
 NODES_MAX = 5_000
 UNITED_LEVELS = 8
@@ -365,6 +369,22 @@ def _or_null(schema: JsonObject) -> JsonObject:
         "anyOf": [*(branches if isinstance(branches, list) and len(rest) == 1 else [rest]), {"type": "null"}],
         **words,
     }
+
+
+def with_left_out(decoder: ApiDecoder, tools: Sequence[Tool]) -> ApiDecoder:
+    """A reader of an answer of an API that was asked to require every parameter: a null stands for one left out. What a
+    call's `raw` and its fragments say stays as it came.
+    """
+    by_name = {tool.name: tool for tool in tools}
+
+    def change(call: ToolCall) -> ToolCall:
+        tool = by_name.get(call.name)
+        if tool is None or strictly(tool, OPENAI_STRICT) is None:
+            return call
+        arguments = without_nulls(call.arguments, tool.parameters, tool.parameters)
+        return structs.replace(call, arguments=cast(JsonObject, arguments))
+
+    return ChangedCalls(decoder, change)
 
 
 def without_nulls(value: Json, schema: Json, root: JsonObject) -> Json:

@@ -16,13 +16,12 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, structs
 
 from ...core.call import ToolCall
-from ...core.event import CallDelta, CallSaid, Delta
 from ...core.json import Json, JsonObject, dumps
-from ...core.message import Reply
 from ...core.tool import Tool
 from ..base import ApiDecoder
 from ..tool_names import stand_in
 from ..tools_once import OncePerTools
+from .changed_calls import ChangedCalls
 from .schema_subset import resolved
 
 ANTHROPIC_KEY = "[a-zA-Z0-9_.-]{1,64}"
@@ -210,68 +209,21 @@ def _told(key: str, schema: Json, renamed: dict[str, str], wires: dict[str, str]
 
 
 def with_own_keys(decoder: ApiDecoder, tools: Sequence[Tool], key_pattern: str) -> ApiDecoder:
-    """A reader of an answer whose calls have the keys of the tools' true schemas."""
+    """A reader of an answer whose calls have the keys of the tools' true schemas. The arguments of a call with
+    stand-ins are told at once, when the call is whole.
+    """
     found = _shaped(tuple(tools), key_pattern) if key_pattern else {}
     keys = {name: tool.keys for name, tool in found.items() if tool.keys}
-    return _OwnKeys(decoder, keys) if keys else decoder
+    return ChangedCalls(decoder, lambda call: _in_own_keys(call, keys.get(call.name)), keys) if keys else decoder
 
 
-class _OwnKeys:
-    """A decoder around another. The arguments of a call with stand-ins are told at once, when the call is whole.
-
-    Args:
-        decoder: reads the answer.
-        keys: by the name of a tool, its keys by their stand-ins.
-    """
-
-    def __init__(self, decoder: ApiDecoder, keys: dict[str, dict[str, str]]) -> None:
-        self._decoder = decoder
-        self._keys = keys
-        self._held: set[int] = set()
-
-    @property
-    def ended(self) -> bool:
-        """The answer came to its own end."""
-        return self._decoder.ended
-
-    @property
-    def reply(self) -> Reply:
-        """All that was said."""
-        reply = self._decoder.reply
-        content = [self._call(part) if isinstance(part, ToolCall) else part for part in reply.content]
-        return structs.replace(reply, content=tuple(content))
-
-    def feed(self, chunk: bytes | str) -> list[Delta]:
-        """Take the next piece."""
-        return [told for delta in self._decoder.feed(chunk) for told in self._delta(delta)]
-
-    def close(self) -> list[Delta]:
-        """The input is at its end."""
-        return [told for delta in self._decoder.close() for told in self._delta(delta)]
-
-    def _delta(self, delta: Delta) -> list[Delta]:
-        if isinstance(delta, CallDelta):
-            if delta.name in self._keys:
-                self._held.add(delta.index)
-            if delta.index not in self._held:
-                return [delta]
-            return [structs.replace(delta, arguments="")] if delta.name or delta.id else []
-        if isinstance(delta, CallSaid) and delta.index in self._held:
-            self._held.discard(delta.index)
-            call = self._call(delta.call)
-            return [CallDelta(delta.index, "", call.arguments_text()), CallSaid(delta.index, call)]
-        return [delta]
-
-    def _call(self, call: ToolCall) -> ToolCall:
-        keys = self._keys.get(call.name)
-        if not keys:
-            return call
-        arguments = {keys.get(name, name): _renamed(value, keys) for name, value in call.arguments.items()}
-        if arguments == call.arguments:
-            return call
-        return structs.replace(
-            call, arguments=arguments, raw=dumps(arguments) if call.raw and call.complete else call.raw
-        )
+def _in_own_keys(call: ToolCall, keys: dict[str, str] | None) -> ToolCall:
+    if not keys:
+        return call
+    arguments = {keys.get(name, name): _renamed(value, keys) for name, value in call.arguments.items()}
+    if arguments == call.arguments:
+        return call
+    return structs.replace(call, arguments=arguments, raw=dumps(arguments) if call.raw and call.complete else call.raw)
 
 
 def _renamed(value: Json, keys: dict[str, str]) -> Json:

@@ -38,8 +38,7 @@ from ...tool_names import ToolNames, names_of
 from ...tools_once import OncePerTools
 from ..answer_reader import AnswerReader, read_whole
 from ..model_errors import error_of_status
-from ..schema_subset import OPENAI_STRICT, loosened, openai_answer, strictly
-from ..strict_decoder import StrictDecoder
+from ..schema_subset import OPENAI_STRICT, loosened, openai_answer, strictly, with_left_out
 from ..tool_schema import shaped
 from .decoder import ResponsesAnswer
 from .encoder import DEFAULT_ID, ResponsesEncoder, encode_reply
@@ -100,7 +99,7 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
     def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
         decoder = AnswerReader(ResponsesAnswer(names_of(tools, self.name_pattern)))
-        return StrictDecoder(decoder, tools) if self.strict else decoder
+        return with_left_out(decoder, tools) if self.strict else decoder
 
     def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:
         """The tools that go out without `strict`, because the API can not be told what they take."""
