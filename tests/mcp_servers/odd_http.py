@@ -19,6 +19,8 @@ from typing import Any
 Message = dict[str, Any]
 
 INFO = {"name": "odd", "version": "1"}
+HALF = "a \ud83d b \U0001f600 c"
+LATIN = b'[{"type": "text", "text": "a \xe9 b"}]'
 seen: list[Message] = []
 sessions: set[str] = set()
 go = threading.Event()
@@ -127,7 +129,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.answer(202)
         if "id" in message:
-            result = {"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": INFO}
+            info = {**INFO, "title": "half \ud800"}
+            result = {"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": info}
             data = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
             stream = old.get()
             stream.write(f"event: message\ndata: {data}\n\n".encode())
@@ -149,6 +152,12 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(200, gzip.compress(b" " * 1_000_000 + answer(number)), Content_Encoding="gzip")
             case "list" | "huge":
                 self.reply({"id": number, "result": [1] if name == "list" else {"text": "x" * 34_000_000}})
+            case "half":
+                self.reply({"id": number, "result": {"content": [{"type": "text", "text": HALF}]}})
+            case "half in a stream":
+                self.events(("h1", {"id": number, "result": {"content": [{"type": "text", "text": HALF}]}}))
+            case "no UTF-8":
+                self.answer(200, b"\xef\xbb\xbf" + answer(number).replace(b"[]", LATIN))
             case "wait":
                 go.wait(60)
                 self.result(number, "went on")

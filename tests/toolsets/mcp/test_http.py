@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from base64 import b64encode
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 import httpx2
@@ -18,6 +18,7 @@ from actum.protocols.mcp.config import McpServer
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import HEADER_MISMATCH, McpError
+from actum.toolsets.mcp.http import Mended
 from actum.toolsets.mcp.toolset import McpToolset
 from actum.transport.egress import Egress, EgressRules
 from actum.transport.guard import Guard
@@ -205,6 +206,34 @@ async def test_no_secret_stands_in_what_is_told(odd: str) -> None:
 
 
 # What comes back ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["half", "half in a stream", "no UTF-8"])
+async def test_a_result_that_holds_what_no_text_can_hold_is_not_lost(odd: str, name: str) -> None:
+    async with McpConnection(at(f"{odd}/modern")) as connection:
+        assert said(await called(connection, name)) == ("a \ufffd b" if "UTF" in name else "a \ufffd b \U0001f600 c")
+
+
+async def test_what_no_text_can_hold_is_replaced_wherever_a_body_is_cut() -> None:
+    wire = (
+        rb"\ud800 \uDFFF \ud83d\ude00 \\ud800 \\\ud800 \ud83d\ud83d\ude00 \n \udc00\ud800 "
+        + "é中".encode()
+        + b"\xff\xed\xa0\x80"
+    )
+    told = r"\ufffd \ufffd \ud83d\ude00 \\ud800 \\\ufffd \ufffd\ud83d\ude00 \n \ufffd\ufffd é中" + "\ufffd" * 4
+    for cut in range(len(wire) + 1):
+        for step in (1, len(wire)):
+            pieces = [wire[:cut], *(wire[at : at + step] for at in range(cut, len(wire), step))]
+            assert b"".join([piece async for piece in Mended(Pieces(pieces))]).decode() == told, (cut, step)
+
+
+class Pieces(httpx2.AsyncByteStream):
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
 
 
 @pytest.mark.parametrize(

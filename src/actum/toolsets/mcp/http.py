@@ -7,6 +7,8 @@ ours that `mcp.error` reads again. A login sees the answers as they are: this st
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -85,9 +87,10 @@ class McpHttpClient(httpx2.AsyncClient):
             if request.method != "POST":
                 raise httpx2.ConnectError("what it sends is packed")
             return _answer(request, PARSE_ERROR, "malformed: it is packed, which was not asked for")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = Mended(response.stream)
         refused = request.method == "POST" and response.status_code >= 400
         if refused or response.headers.get("content-type", "").startswith("application/json"):
-            assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = Bounded(response.stream, BODY_BYTES_MAX)
         if request.method == "POST":
             self._heard(response.status_code)
@@ -117,6 +120,38 @@ class Bounded(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._body.aclose()
+
+
+class Mended(httpx2.AsyncByteStream):
+    """A body of JSON, or of events with JSON, that can be read: bytes that are no UTF-8 and escaped halves of surrogate
+    pairs are replaced, as `line` does for local servers, and a byte order mark is skipped.
+    """
+
+    def __init__(self, body: httpx2.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        held = ""
+        async for piece in self._body:
+            text = held + decoder.decode(piece)
+            begun = _UNFINISHED.search(text)
+            held = begun["last"] if begun else ""
+            yield _ESCAPE.sub(_whole, text[: len(text) - len(held)]).encode()
+        yield _ESCAPE.sub(_whole, held + decoder.decode(b"", final=True)).encode()
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPE = re.compile(rf"(?P<pair>{_HIGH}{_LOW})|(?P<half>{_HIGH}|{_LOW})|\\.", re.DOTALL)
+_UNFINISHED = re.compile(rf"(?<!\\)(?:\\\\)*(?P<last>(?:{_HIGH})?\\(?:u[0-9a-fA-F]{{0,3}})?|{_HIGH})\Z")
+"""The beginning of an escape, or of a pair of two, that goes on in the next piece."""
+
+
+def _whole(escape: re.Match[str]) -> str:
+    return "\\ufffd" if escape["half"] else escape[0]
 
 
 async def _says_why(response: httpx2.Response) -> bool:
