@@ -40,11 +40,18 @@ MERGED: list[Json] = [
     },
     DETAILS[2],
 ]
+PARTS: list[Json] = [
+    {"type": "thinking", "thinking": [{"type": "text", "text": "Look it up."}], "closed": True, "signature": "sig-3"},
+    {"type": "text", "text": "I look."},
+    {"type": "thinking", "thinking": [{"type": "text", "text": "In Rome."}]},
+]
+"""The thoughts are parts of the content, and so is what is said between them."""
 CASES: dict[str, tuple[JsonObject, JsonObject]] = {
     "reasoning_content": ({"reasoning_content": "Look it up."}, {}),
     "reasoning": ({"reasoning": "Look it up."}, {}),
     "reasoning_details": ({"reasoning": "Look it up.", "reasoning_details": MERGED}, {}),
     "extra_content": ({}, {"extra_content": SIGNATURE}),
+    "parts of the content": ({"content": PARTS}, {}),
     "all of them": ({"reasoning_content": "Look.", "extra_content": {"v": [1]}}, {"extra_content": SIGNATURE}),
 }
 """What stands in the message, and in the call."""
@@ -73,6 +80,8 @@ def said(case: str, *, stream: bool) -> Raw:
     for name, value in fields.items():
         if name == "reasoning_details":
             pieces += [{name: [each]} for each in DETAILS]
+        elif name == "content":
+            pieces += [{name: [piece]} for part in PARTS for piece in pieces_of(cast(JsonObject, part))]
         elif isinstance(value, str):
             pieces += [{name: letter} for letter in value]
         else:
@@ -84,6 +93,23 @@ def said(case: str, *, stream: bool) -> Raw:
     end: JsonObject = {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
     written = [f"data: {dumps(event)}\n\n".encode() for event in [*events, end]]
     return Raw((*written, b"data: [DONE]\n\n"))
+
+
+def pieces_of(part: JsonObject) -> list[JsonObject]:
+    """A part of the content letter by letter; what stands beside a thought comes last."""
+    if part["type"] == "text":
+        return [{"type": "text", "text": letter} for letter in str(part["text"])]
+    (thought,) = cast(list[JsonObject], part["thinking"])
+    letters: list[JsonObject] = [
+        {"type": "thinking", "thinking": [{**thought, "text": letter}]} for letter in str(thought["text"])
+    ]
+    return [*letters, {**part, "thinking": []}]
+
+
+def strange_in(past: JsonObject) -> dict[str, Json]:
+    """What of a message is no field that every endpoint of Chat Completions takes."""
+    inside: JsonObject = {"content": past["content"]} if isinstance(past["content"], list) else {}
+    return {name: past[name] for name in past.keys() - {"role", "content", "tool_calls"}} | inside
 
 
 def refusal(words: str) -> Raw:
@@ -99,7 +125,7 @@ def wants(case: str) -> Api:
         if past is None:
             return said(case, stream=bool(body.get("stream")))
         call = cast(JsonObject, cast(list[Json], past["tool_calls"])[0])
-        found = {name: past[name] for name in past.keys() - {"role", "content", "tool_calls"}}
+        found = strange_in(past)
         if found != fields or {name: call[name] for name in call.keys() - {"id", "type", "function"}} != beside:
             return refusal("Function call is missing a thought_signature in functionCall parts")
         return "It is fine."
@@ -115,7 +141,7 @@ def refuses(case: str) -> Api:
         if past is None:
             return said(case, stream=bool(body.get("stream")))
         (call,) = cast(list[JsonObject], past["tool_calls"])
-        strange = (past.keys() - {"role", "content", "tool_calls"}) | (call.keys() - {"id", "type", "function"})
+        strange = strange_in(past).keys() | (call.keys() - {"id", "type", "function"})
         if strange:
             return refusal(f"'messages.1' : property '{min(strange)}' is unsupported")
         return "It is fine."
@@ -178,11 +204,16 @@ def test_it_goes_to_nobody_else_and_what_another_api_can_not_be_told_is_listed()
             (url, model): Endpoint(url, model).dialect.encode_request(_request(history)).decode()
             for url, model in (("http://one.test/v1", "m"), ("http://one.test/v1", "n"), ("http://two.test/v1", "m"))
         }
-        assert all(dumps(value) in request["http://one.test/v1", "m"] for value in [*fields.values(), *beside.values()])
+        own = past_of(msgspec.json.decode(request["http://one.test/v1", "m"]))
+        assert own is not None
+        (call,) = cast(list[JsonObject], own["tool_calls"])
+        assert strange_in(own) == fields
+        assert {name: call[name] for name in beside} == beside
         for place in (("http://one.test/v1", "n"), ("http://two.test/v1", "m")):
             message = past_of(msgspec.json.decode(request[place]))
             assert message is not None
             assert message.keys() == {"role", "content", "tool_calls"}
+            assert strange_in(message) == {}
         groq = place_of("groq:m", key="k").dialect
         assert "sig-" not in groq.encode_request(_request(history)).decode()
         assert msgspec.json.decode(msgspec.json.encode(reply), type=Reply) == reply

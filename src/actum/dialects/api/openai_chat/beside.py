@@ -1,9 +1,10 @@
 """What an endpoint of Chat Completions puts beside a call and wants back with the call. Pure.
 
-That is a thought, or its signature: `reasoning_content`, `reasoning` or `reasoning_details` in the message, and
-`extra_content` in a call. They are kept as the signature of a thought, by the family `chat`: so they pass through a
-client of another API as other signatures do (`..signatures`), and no endpoint of another API is sent them. The
-signature says who said them. They go back to that endpoint and that model, and to nobody else.
+That is a thought, or its signature: `reasoning_content`, `reasoning` or `reasoning_details` in the message, parts of
+the type `thinking` in its content, and `extra_content` in a call. They are kept as the signature of a thought, by the
+family `chat`: so they pass through a client of another API as other signatures do (`..signatures`), and no endpoint of
+another API is sent them. The signature says who said them. They go back to that endpoint and that model, and to nobody
+else.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from ..raw_json import NOT_DECODED
 CHAT = "chat"
 """The family of these signatures."""
 
-THOUGHT_FIELDS = ("extra_content", "reasoning", "reasoning_content", "reasoning_details")
-"""The names of the fields, in a message or in a call, where no row says otherwise."""
+IN_CONTENT = "thinking"
+"""The type of a part of a message's `content` that holds a thought."""
+THOUGHT_FIELDS = ("extra_content", "reasoning", "reasoning_content", "reasoning_details", IN_CONTENT)
+"""The names of the fields, in a message or in a call, where no row says otherwise; of the parts, their type."""
 
 _IN_PIECES = frozenset({"data", "summary", "text"})
 """What of an item of `reasoning_details` comes in pieces."""
@@ -32,15 +35,17 @@ class BesideCalls(Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         at: the endpoint and the model that said it; empty where nobody knows.
-        thought: the field of the message in which the text of the thought came.
+        thought: the field of the message in which the text of the thought came, or `IN_CONTENT`.
         fields: further fields of the message.
         calls: fields of calls, by the number of the call.
+        parts: of the thoughts in the content, one after another, the further fields, such as a signature.
     """
 
     at: str = ""
     thought: str = ""
     fields: JsonObject = {}
     calls: dict[str, JsonObject] = {}
+    parts: list[JsonObject] = []
 
     @property
     def signature(self) -> str:

@@ -38,7 +38,7 @@ from ..draft import (
 from ..model_errors import error_of_event
 from ..raw_json import NOT_DECODED, read_as
 from ..token_count import count
-from .beside import CHAT, THOUGHT_FIELDS, BesideCalls, merged_details
+from .beside import CHAT, IN_CONTENT, THOUGHT_FIELDS, BesideCalls, merged_details
 
 CONTENT_LEVELS = 6
 """How deep parts of a `content` are read: one that holds a list of parts that hold text takes four."""
@@ -191,6 +191,7 @@ class ChatAnswer:
         self._calls: list[_ChatCall] = []
         self._slots: dict[int | str, _ChatCall] = {}
         self._more: dict[str, list[Json]] = {}
+        self._beside_thoughts: dict[OpenText, JsonObject] = {}
 
     @property
     def reply(self) -> Reply:
@@ -228,7 +229,9 @@ class ChatAnswer:
             for number, call in enumerate(self.draft.calls)
             if isinstance(call, _ChatCall) and call.beside
         }
-        if not (fields or of_calls or (self._at and self._thought)):
+        thoughts = [part for part in self.draft.parts if isinstance(part, OpenText) and part.kind is ReasoningPart]
+        parts = [self._beside_thoughts.get(each, {}) for each in thoughts if each.pieces or each is thoughts[0]]
+        if not (fields or of_calls or any(parts) or (self._at and self._thought)):
             return
         merged = {
             name: merged_details([item for value in values if isinstance(value, list) for item in value])
@@ -236,8 +239,7 @@ class ChatAnswer:
             else _merged(values)
             for name, values in fields.items()
         }
-        thoughts = [part for part in self.draft.parts if isinstance(part, OpenText) and part.kind is ReasoningPart]
-        beside = BesideCalls(self._at, self._thought, merged, of_calls)
+        beside = BesideCalls(self._at, self._thought, merged, of_calls, parts if any(parts) else [])
         self.draft.sign(thoughts[0] if thoughts else self.draft.begin_text(ReasoningPart), beside.signature, CHAT)
 
     def read_message(self, message: JsonObject, *, whole: bool) -> None:
@@ -313,9 +315,20 @@ class ChatAnswer:
             for part in content:
                 self._read_content(part, kind, levels - 1)
         elif isinstance(content, dict) and field in content and levels:
+            if IN_CONTENT in self._kept and content["type"] == IN_CONTENT:
+                self._read_thought(content)
             self._read_content(content[field], kind, levels - 1)
         elif content is not None:
             self._more.setdefault("content", []).append([content])
+
+    def _read_thought(self, part: JsonObject) -> None:
+        """Take what stands beside the text of a thought in the content, or of a piece of one."""
+        self._thought = self._thought or IN_CONTENT
+        opened = self.draft.run_of(ReasoningPart)
+        if part[IN_CONTENT] and "signature" in self._beside_thoughts.get(opened, {}):
+            opened = self.draft.begin_text(ReasoningPart)
+        if more := others(part, ("type", IN_CONTENT)):
+            self._beside_thoughts[opened] = self._beside_thoughts.get(opened, {}) | more
 
     # Calls.
 

@@ -7,7 +7,7 @@ repeat ids from turn to turn, and endpoints want them to be unique.
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec import structs
@@ -16,6 +16,8 @@ from ....core.call import MediaPart, TextPart, ToolCall, ToolResult
 from ....core.json import Json, JsonObject
 from ....core.message import (
     Message,
+    ReasoningPart,
+    RefusalPart,
     Reply,
     SystemMessage,
     ToolMessage,
@@ -25,7 +27,7 @@ from ...reply_text import spoken
 from ...tool_names import ToolNames
 from ..call_wire import PastIds, readable
 from ..data_url import data_url
-from .beside import beside_calls
+from .beside import IN_CONTENT, beside_calls
 from .encoder import call_object, function_object
 
 _AUDIO_FORMATS = {
@@ -87,12 +89,16 @@ class ToolWriter:
     def _reply(self, reply: Reply) -> bytes:
         if not reply.calls:
             return _encode({"role": "assistant", "content": spoken(reply, refusal=True)})
-        message: JsonObject = {"role": "assistant", "content": spoken(reply, refusal=True) or None}
         beside = beside_calls(reply)
         is_theirs = beside.at in ("", self._at)
-        thought = (beside.thought if is_theirs else "") or ("" if beside.at else self._reasoning_field)
-        fields = {**beside.fields, **({thought: reply.reasoning} if thought and reply.reasoning else {})}
         returned = {*self._returned, *filter(None, [self._reasoning_field])} if is_theirs else ()
+        thought = (beside.thought if is_theirs else "") or ("" if beside.at else self._reasoning_field)
+        is_inside = thought == IN_CONTENT and thought in returned
+        content: Json = _parts(reply, beside.parts) if is_inside else spoken(reply, refusal=True)
+        message: JsonObject = {"role": "assistant", "content": content or None}
+        fields = {**beside.fields, **({thought: reply.reasoning} if thought and reply.reasoning else {})}
+        if is_inside:
+            fields.pop(IN_CONTENT)
         message |= {name: value for name, value in fields.items() if name in returned}
         calls: list[Json] = []
         for number, (wire_id, call) in enumerate(zip(self._ids.asked(reply.calls), reply.calls, strict=True)):
@@ -101,6 +107,26 @@ class ToolWriter:
             calls.append(more | call_object(wire_id, _outgoing(call, self._names)))
         message["tool_calls"] = calls
         return _encode(message)
+
+
+def _parts(reply: Reply, beside: Sequence[JsonObject]) -> list[Json]:
+    """What was said, with the thoughts in their places; `beside` are the further fields of each thought."""
+    found: list[Json] = []
+    more = iter(beside)
+    for part in reply.content:
+        match part:
+            case ReasoningPart(text):
+                thoughts: list[Json] = [{"type": "text", "text": text}] if text else []
+                fields = next(more, {})
+                if text or fields:
+                    found.append({"type": IN_CONTENT, IN_CONTENT: thoughts, **fields})
+            case TextPart(text) | RefusalPart(text):
+                found.append({"type": "text", "text": text})
+            case MediaPart():
+                found.append({"type": "text", "text": part.describe()})
+            case ToolCall():
+                pass
+    return found
 
 
 class FunctionWriter:

@@ -8,19 +8,32 @@ from ....core.json import Json, JsonObject
 from ..shape import ANY_OTHER, ERROR, Choices, Fields, Kinds, Leftover, Shape, Words, by_field, only, whole
 
 _TEXT = Fields({"type": whole, "text": whole})
-_SAID = Words(
-    Kinds(
-        by_field("type"),
-        {
-            "text": _TEXT,
-            "output_text": _TEXT,
-            "refusal": Fields({"type": whole, "refusal": whole}),
-            "thinking": Fields({"type": whole, "thinking": Words(Kinds(by_field("type"), {"text": _TEXT}))}),
-            "reasoning": Fields({"type": whole, "text": whole}),
-        },
+_THOUGHT: dict[str, Shape] = {
+    "type": whole,
+    "closed": only(True),
+    "thinking": Words(Kinds(by_field("type"), {"text": _TEXT})),
+}
+
+
+def _said(thought: Fields) -> Words:
+    return Words(
+        Kinds(
+            by_field("type"),
+            {
+                "text": _TEXT,
+                "output_text": _TEXT,
+                "refusal": Fields({"type": whole, "refusal": whole}),
+                "thinking": thought,
+                "reasoning": Fields({"type": whole, "text": whole}),
+            },
+        )
     )
-)
+
+
+_SAID = _said(Fields(_THOUGHT))
 """What a model says, as a text or as parts."""
+_SAID_BESIDE_CALLS = _said(Fields({**_THOUGHT, "signature": whole}))
+"""Likewise, where the signature of a thought is kept."""
 
 _NAMED_CALL = {"name": whole, "arguments": whole}
 _CALL_HEAD: dict[str, Shape] = {"index": whole, "id": whole, "type": only("function"), "extra_content": whole}
@@ -46,17 +59,19 @@ def _is_other_name_of_thought(value: Json, item: JsonObject) -> bool:
     return item.get("reasoning_content") in (None, "", value)
 
 
-_MESSAGE = Fields(
-    {
-        "role": only("assistant"),
-        "content": _SAID,
-        "reasoning_content": _SAID,
-        "reasoning": _is_other_name_of_thought,
-        "reasoning_details": lambda _, item: bool(item.get("tool_calls")),
-        "refusal": _SAID,
-        "tool_calls": _CALL,
-        "function_call": Fields(_NAMED_CALL),
-    }
+_MESSAGE_FIELDS: dict[str, Shape] = {
+    "role": only("assistant"),
+    "reasoning_content": _SAID,
+    "reasoning": _is_other_name_of_thought,
+    "reasoning_details": lambda _, item: bool(item.get("tool_calls")),
+    "refusal": _SAID,
+    "tool_calls": _CALL,
+    "function_call": Fields(_NAMED_CALL),
+}
+_DELTA = Fields({**_MESSAGE_FIELDS, "content": _SAID_BESIDE_CALLS})
+_MESSAGE = Kinds(
+    lambda item: "calls" if item.get("tool_calls") else "words",
+    {"calls": _DELTA, "words": Fields({**_MESSAGE_FIELDS, "content": _SAID})},
 )
 
 # Answers.
@@ -84,7 +99,7 @@ REPLY = Fields(
         "object": only("chat.completion", "chat.completion.chunk"),
         "created": only(0),
         "model": whole,
-        "choices": Choices(Fields({"index": whole, "message": _MESSAGE, "delta": _MESSAGE, "finish_reason": whole})),
+        "choices": Choices(Fields({"index": whole, "message": _MESSAGE, "delta": _DELTA, "finish_reason": whole})),
         "usage": _USAGE,
         "error": ERROR,
     }
