@@ -95,3 +95,38 @@ def test_threads_share_an_index() -> None:
     for thread in threads:
         thread.join()
     assert not failed
+
+
+def tool_index() -> FullText:
+    made = FullText([3, 2, 1], stems=True)
+    made.put_all(
+        {
+            "close_ticket": ["close_ticket", "Closes a ticket of the help desk.", "id reason"],
+            "getUserById": ["getUserById", "Reads one account.", "id"],
+            "book_room": ["book_room", "Books a meeting room.", "room start end"],
+            "天气": ["tianqi", "查询某个城市的天气预报", "城市 日期"],
+            "火车": ["huoche", "预订火车票，支持学生票", "出发地 目的地"],
+        }
+    )
+    return made
+
+
+def test_a_question_in_whole_sentences_finds_what_it_is_about() -> None:
+    found = tool_index()
+    for question, name in {
+        "Could you please tell me how I am closing tickets of a customer?": "close_ticket",
+        "which user has this id": "getUserById",
+        "I booked two meeting rooms": "book_room",
+        "请问明天北京的天气怎么样？": "天气",
+        "帮我买一张去上海的火车票": "火车",
+    }.items():
+        assert found.answering(question)[0] == name, question
+    assert found.answering("What is it that you could do for me?") == []
+    assert found.answering('"; DROP TABLE texts; -- NEAR(') == []
+    assert len(found.answering("ticket account room", limit=2)) == 2
+
+
+def test_of_a_long_question_the_beginning_and_the_end_count() -> None:
+    question = "Close this ticket." + " lorem ipsum" * 100_000 + " Then book a room."
+    assert set(tool_index().answering(question)) == {"close_ticket", "book_room"}
+    assert tool_index().answering("lorem " * 100_000) == []
