@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Unpack, cast
 import msgspec
 
 from ..call.asking.inbox import records_of
+from ..call.choice import Choice
 from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import MediaPart, ToolResult
@@ -68,6 +69,7 @@ from ..runs.recorded import checked_id, checked_text, client_tools_of, sound
 from ..runs.run import Stopping
 from ..runs.runner import Answers, Begins, ModelSide, Runner, Setting
 from ..runs.streaming import streamed, without_loop
+from ..runs.tool_search import SEARCH_TOOL
 from ..runs.wording import Phrases
 from ..toolsets.wrappers import innermost
 from .agent_name import AgentName
@@ -126,6 +128,9 @@ class Agent(Generic[Output]):
         settings: how the model is asked: `ModelSettings(temperature=0.2, max_tokens=500)`.
         truncation: what happens where the conversation is too long for the model: `disabled`, the run fails with
             `ContextOverflow`; `auto`, the model is asked again with the earliest turns left out and long results cut.
+        choose: of many tools the model is shown so many, those that fit the question best, and `search_tools`, by which
+            the model finds others. 0: all. None: all of up to 64 tools, and 12 of more. See `docs/tools.md`.
+        always: the names of tools that are always among them.
 
     Raises:
         UnknownName: there is no such model or dialect.
@@ -158,6 +163,8 @@ class Agent(Generic[Output]):
         clock: Clock | None = None,
         settings: ModelSettings | None = None,
         truncation: Literal["auto", "disabled"] = "disabled",
+        choose: int | None = None,
+        always: Sequence[str] = (),
     ) -> None:
         if truncation not in ("auto", "disabled"):
             raise UsageError("truncation={truncation!r}: give 'auto' or 'disabled'", truncation=truncation)
@@ -187,6 +194,7 @@ class Agent(Generic[Output]):
             secrets=secrets,
             redaction=redaction,
             clock=clock,
+            choice=Choice(choose, tuple(always)),
         )
         self._brief = Brief.of(instructions, output_type)
         self._redaction = redaction
@@ -416,7 +424,7 @@ class Agent(Generic[Output]):
                 said=(*heard.said, *options.told, asked),
                 history=() if messages is None else tuple(earlier.messages),
                 instructions=instructions,
-                tools=(await self.runner.catalog()).digest,
+                tools=(await self.runner.shown_first())[0],
                 limits=self.runner.limits_recorded,
                 settings=checked_settings(options.settings).over(self.settings).recorded,
                 principal=options.principal,
@@ -585,17 +593,17 @@ class Agent(Generic[Output]):
             question = with_attachments(UserMessage.of(question), (), await handles_before(self.journal, entries))
         records = branch(run_id, entries, at, question, result)
         new = new_id("run") if new_run is None else checked_id(new_run)
-        catalog = await self.runner.catalog()
+        digest, tools = await self.runner.shown_first()
         async with self.journal.claim(new), talking(self.journal, records[0].owning_user, conversation):
             if await self.journal.read(new):
                 raise UsageError("there is a run {new!r} already", new=new)
-            keep_tools(self.journal, catalog.digest, catalog.tools)
+            keep_tools(self.journal, digest, tools)
             started = msgspec.structs.replace(
                 records[0],
                 agent=self.name,
                 model=self.model.name,
                 instructions=self._brief.told(records[0].question, records[0].answer_schema),
-                tools=catalog.digest,
+                tools=digest,
                 limits=self.runner.limits_recorded,
                 settings=self.settings.recorded,
                 conversation=conversation,
@@ -612,7 +620,7 @@ class Agent(Generic[Output]):
             words = await words_of(self.journal, run_id, records)
             for record in (started, *records[1:]):
                 changed = isinstance(record, ToolsChanged | AgentChanged)  # both are this agent's from here on
-                own = ToolsChanged(catalog.digest) if changed else copied(self.journal, new, record, words)
+                own = ToolsChanged(digest) if changed else copied(self.journal, new, record, words)
                 self.journal.append(new, own)
             await self.journal.sync(new)
         return new
@@ -686,7 +694,7 @@ class Agent(Generic[Output]):
             model=self.model.name,
             said=(msgspec.structs.replace(UserMessage.of(task), source="agent"),),
             instructions=self._brief.told(task),
-            tools=(await self.runner.catalog()).digest,
+            tools=(await self.runner.shown_first())[0],
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
             principal=context.principal,
@@ -784,6 +792,7 @@ class Agent(Generic[Output]):
         catalog = await runner.catalog()
         instructions = self._brief.instructions
         clients = {tool.name for tool in runner.client_tools}  # no part of the agent, but of one run
+        chosen = [] if runner.choice == Choice() else [runner.choice.places, runner.choice.always]
         inside = [toolset for given in runner.toolsets for toolset in innermost(given)]
         below = [each.agent for each in inside if isinstance(each, AgentTool) and isinstance(each.agent, Agent)]
         values: dict[str, object] = {
@@ -791,14 +800,18 @@ class Agent(Generic[Output]):
             "model": [self.model.name, (naming.dialect if naming is not None else "") or self._dialect],
             "settings": [self.settings.recorded, sorted(name.lower() for name in self.settings.headers)],
             "instructions": instructions if isinstance(instructions, str) else [instructions.__qualname__],
-            "tools": sorted(tool.digest for tool in catalog.tools if not tool.foreign and tool.name not in clients),
+            "tools": sorted(
+                tool.digest
+                for tool in catalog.tools
+                if not tool.foreign and tool.name not in clients and tool is not SEARCH_TOOL
+            ),
             "labels": naming.labels if naming is not None else {},
             "servers": sorted(naming.servers) if naming is not None else [],
             "agents": sorted([digest_of(await each.parts()) for each in below]),
             "policy": policy_part(runner.policy),
             "limits": runner.limits_recorded,
             "output": self._brief.schema,
-            "conversation": [self.truncation, naming.memory if naming is not None else "conversation"],
+            "conversation": [self.truncation, naming.memory if naming is not None else "conversation", *chosen],
             "arguments": list(runner.reading),
         }
         return {name: part(value) for name, value in values.items()}
@@ -888,6 +901,8 @@ class Agent(Generic[Output]):
                     run.path.names_of,
                 ),
                 relist=self.runner.listing(state),
+                choice=self.runner.choice,
+                index=self.runner.tool_index,
                 price=price,
                 output_schema=output_schema,
                 accept=setting.accept,

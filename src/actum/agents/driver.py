@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+import msgspec
 from msgspec import Struct, structs
 
+from ..call.choice import ALL, Choice, Rank, choose, extended, tools_named
 from ..call.resolve import Catalog
 from ..call.shown import without_secrets
 from ..core.budget import ZERO, Price
-from ..core.call import ToolResult
+from ..core.call import ToolCall, ToolResult
 from ..core.cancellation import apart
 from ..core.errors import ContextOverflow, ReplayDiverged
 from ..core.event import Delta, ReplyFinished, RunResult, TextDelta
@@ -27,10 +29,12 @@ from ..core.run.ids import new_id
 from ..core.run.pending import Pending
 from ..core.run.record import InputRequested, ModelReplied, ToolsChanged
 from ..core.token_estimate import with_sound_usage, with_usage
+from ..core.tool import Tool, digest_of
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import CallRef
 from ..journal.secrets import write_reply
 from ..runs.run import Finish, Run, Stopped
+from ..runs.tool_search import ToolIndex, found_by
 from .shortening import WHOLE, Shortening, with_advice
 from .turn import AskUser, Called, CallModel, CallTools, ModelAnswered, Outcome, Turn, UserAnswered
 
@@ -48,6 +52,8 @@ class Driver(Struct, kw_only=True, dict=True):
         transcript: the conversation, shared with the loop.
         loop: the loop itself, not yet begun.
         relist: the catalog as it is now, asked for before each step.
+        choice: how many of the tools the model is shown.
+        index: by which tools are chosen.
         price: of the model, where it is known.
         output_schema: JSON Schema of the answer, where the answer is no plain text.
         accept: whether a changed prompt or changed tools may go on with a recorded run.
@@ -61,6 +67,8 @@ class Driver(Struct, kw_only=True, dict=True):
     transcript: Transcript
     loop: Turn
     relist: Callable[[], Awaitable[Catalog]]
+    choice: Choice = ALL
+    index: ToolIndex = msgspec.field(default_factory=ToolIndex)
     price: Price | None = None
     output_schema: JsonObject | None = None
     accept: bool = False
@@ -74,6 +82,9 @@ class Driver(Struct, kw_only=True, dict=True):
         self._questions = 0
         self._reply_number = -1
         self._tools = self.run.state.tools or self.run.path.catalog.digest
+        self._shown: tuple[Tool, ...] = ()
+        self._listed: Catalog | None = None
+        self._found: list[str] = []
         last = self.run.state.replies[-1][1] if self.run.state.replies else None
         self._shortening = Shortening(last.left_out, last.clipped) if last is not None else WHOLE
         self._told: tuple[Shortening, Transcript, int] | None = None
@@ -117,6 +128,7 @@ class Driver(Struct, kw_only=True, dict=True):
         run, step = self.run, self._steps
         self._steps += 1
         if step < self._recorded:
+            self._found.clear()  # what was found before this reply is on record
             self._reply_number, record = run.state.replies[step]
             self._compare(record.intention, run.state.tools_at[step])
             self._show(record.reply)
@@ -127,7 +139,7 @@ class Driver(Struct, kw_only=True, dict=True):
         await self._notice_tools()
         context = run.context
         began = context.clock.monotonic()
-        tools, schema = run.path.catalog.tools if asked.has_tools else (), self.output_schema
+        tools, schema = self._shown if asked.has_tools else (), self.output_schema
         request = self.settings.fill(Request(messages=self.transcript, tools=tools, output_schema=schema))
         run.models_asked += 1
         try:
@@ -138,7 +150,7 @@ class Driver(Struct, kw_only=True, dict=True):
         if not reply.usage.is_sound:
             reply = with_sound_usage(reply)
         if context.counts_tokens:
-            reply = with_usage(reply, self.transcript, run.path.catalog.size)
+            reply = with_usage(reply, self.transcript, self._shown_bytes())
         cost = self.price.of(reply.usage) if self.price is not None else ZERO
         left_out, clipped = self._shortening.left_out, self._shortening.clipped
         intention = self._intention(self._tools)
@@ -213,18 +225,52 @@ class Driver(Struct, kw_only=True, dict=True):
             )
 
     async def _notice_tools(self) -> None:
-        """Before the model is asked: tools may have come and gone."""
+        """Before the model is asked: tools may have come and gone, and where they are many, some are chosen."""
         catalog = await self.relist()
+        if catalog is self._listed and not self._found:
+            return
         if catalog is not self.run.path.catalog:
             self.run.path.use(catalog)
-        if catalog.digest == self._tools:
+        self._listed = catalog
+        if not self.choice.places_in(catalog):
+            self._show_tools(catalog.tools, catalog.digest)
             return
-        self._tools = catalog.digest
-        keep_tools(self.run.context.journal, catalog.digest, catalog.tools)
-        self.run.context.write(ToolsChanged(catalog.digest))
+        chosen, bars = self.run.state.chosen, self.run.path.bars
+        if chosen is None or not chosen.names:
+            names = await self.index.ask(catalog, self._choose)
+            first = len(names)
+        else:
+            found = [tool.name for tool in tools_named(catalog, self._found) if not bars(tool)]
+            called = {call.name for said in self.run.state.calls.values() for call in said}
+            names, first = extended(chosen.names, chosen.first, found, called), chosen.first
+        self._found.clear()
+        tools = tools_named(catalog, names)
+        self._show_tools(tools, digest_of(tools), names, first)
+
+    def _choose(self, rank: Rank) -> tuple[str, ...]:
+        """The names of the tools that the model is shown at its first step."""
+        run = self.run
+        replies = [message for message in self.transcript if isinstance(message, Reply)]
+        called = [call.name for reply in reversed(replies) for call in reversed(reply.calls)]
+        question = run.state.beginning().question
+        return choose(question, run.path.catalog, self.choice, rank, run.path.bars, called)
+
+    def _show_tools(self, tools: tuple[Tool, ...], digest: str, names: tuple[str, ...] = (), first: int = 0) -> None:
+        """From here on the model is shown these tools; on record where they are not those that it was shown before."""
+        self._shown = tools
+        if digest != self._tools:
+            self._tools = digest
+            keep_tools(self.run.context.journal, digest, tools)
+            self.run.context.write(ToolsChanged(digest, names, first))
+
+    def _shown_bytes(self) -> int:
+        catalog = self.run.path.catalog
+        return catalog.size if self._shown is catalog.tools else sum(len(tool.definition) for tool in self._shown)
 
     async def _call_tools(self, intention: CallTools) -> Called:
         run, number = self.run, self._reply_number
+        if run.state.chosen is not None and run.state.chosen.names:
+            await self._show_called(intention.calls)
         try:
             results = await run.perform(intention.calls, number, intention.refusals)
         except Stopped:
@@ -232,6 +278,8 @@ class Driver(Struct, kw_only=True, dict=True):
                 ref = CallRef(number, index)
                 self.transcript.append(ToolMessage(call.name, run.state.told(ref, run.outcome(ref, call))))
             raise
+        for call, result in zip(intention.calls, results, strict=True):
+            self._found += found_by(call, result)
         if run.state.cut:
             results = [
                 run.state.told(CallRef(number, index), result) if isinstance(result, ToolResult) else result
@@ -241,6 +289,17 @@ class Driver(Struct, kw_only=True, dict=True):
         said = run.state.said_beside(number, len(results)) if run.state.answers else ()
         elapsed, used = self._elapsed_after(len(results)), run.state.used_in(number, len(results))
         return Called(results, elapsed, used, sampled, said)
+
+    async def _show_called(self, calls: Sequence[ToolCall]) -> None:
+        """The model called tools by name that it was not shown. They are shown from here on, so that a person who is
+        asked about the call finds the definition on record.
+        """
+        assert self.run.state.chosen is not None
+        shown, catalog = self.run.state.chosen.names, self.run.path.catalog
+        unseen = [call.name for call in calls if call.name not in shown and catalog.get(call.name) is not None]
+        if unseen and self._steps >= self._recorded:
+            self._found += unseen
+            await self._notice_tools()
 
     def _elapsed_after(self, calls: int) -> float:
         """As it was when the calls were on record, so that a replay sees the same time as the run did."""

@@ -23,6 +23,7 @@ from ..core.process.worker_thread import LARGE, off_loop
 from ..core.provenance import Origins
 from ..core.run.pending import Pending
 from ..core.secret_values import taken_out, texts_of
+from ..core.tool import Tool
 from ..journal.recording import CallRef, CallStanding
 from ..policy.origins import Lookup, OriginIndex
 from .asking.asker import LiveApprover
@@ -77,6 +78,10 @@ class CallPath:
         """From here on there are these tools."""
         self.catalog = self._maker.catalog = catalog
         self._origins.said.trust = catalog.trusted
+
+    def bars(self, tool: Tool) -> bool:
+        """Whether every call of a tool would be denied, whatever the arguments are."""
+        return self._terms.bars(tool, self._scope.clock.now())
 
     def names_of(self, call: ToolCall) -> Sequence[str]:
         """The names by which limits know a call, as `Catalog.names_of`."""

@@ -22,6 +22,7 @@ from ..core.tool import Tool
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef, CallStanding, RunState
 from ..policy.origins import Lookup
+from ..policy.rules import Barring
 from ..policy.ruling import Required, rule_on
 from ..schema.canonical import Unclear
 from .canonical import written_out
@@ -62,6 +63,17 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
             origins: looks up where arguments came from.
         """
         return msgspec.structs.replace(self.facts, now=now, origins=origins)
+
+    def bars(self, tool: Tool, now: float) -> bool:
+        """Whether a policy denies every call of a tool, whatever the arguments are.
+
+        Args:
+            tool: the tool.
+            now: seconds since 1970.
+        """
+        own = (self.policy, lambda: self.facts_at(now, self.facts.origins))
+        above = ((each.policy, each.facts) for each in self.ancestors)
+        return any(isinstance(policy, Barring) and policy.bars(tool, facts()) for policy, facts in (own, *above))
 
 
 class Plan(Struct, frozen=True):

@@ -20,6 +20,7 @@ from ..core.interfaces import StandsForOthers, Toolset
 from ..core.process.worker_thread import off_loop
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
 from ..core.tool import Tool, digest_of
+from ..journal.excerpt import READ_RESULT
 from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots
 
@@ -29,6 +30,9 @@ COMPARED_MAX = 30
 COMPILED_MAX = 200
 """Schemas of at most 200 tools are compiled when they are listed, so that a bad schema is told before anything is done.
 Of more tools, each schema is compiled at the first call: 10,000 schemas take 1.4 s and 260 MB, and few are called."""
+
+SEARCH = "search_tools"
+"""The tool by which a model finds others; see `runs.tool_search`."""
 
 _WORDS = re.compile(r"[_.\-]+")
 
@@ -129,6 +133,12 @@ class Catalog:
     async def with_toolset(self, toolset: Toolset) -> Catalog:
         """This catalog and the tools of one more toolset."""
         return Catalog([*self._bound.values(), *[_bind(tool, toolset, self) for tool in await toolset.list_tools()]])
+
+    @cached_property
+    def serving(self) -> tuple[Tool, ...]:
+        """The tools by which runs are served: they find other tools, read on in a result, or tell how a task stands."""
+        names = (SEARCH, READ_RESULT)
+        return tuple([tool for tool in self.tools if not tool.foreign and (tool.polled or tool.name in names)])
 
     @cached_property
     def digest(self) -> str:

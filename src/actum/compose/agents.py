@@ -88,6 +88,8 @@ def make_agent(
         approver=approver,
         settings=settings.model_settings,
         truncation=settings.truncation,
+        choose=settings.choose,
+        always=settings.always,
         secrets=secrets,
     )
 

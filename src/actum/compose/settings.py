@@ -82,8 +82,8 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         memory: `conversation` where it may take part in conversations, `none` where each run stands alone.
         users: patterns of the users who may use it.
         roles: roles of which a user must have one. With neither users nor roles, anybody may.
-        model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, policy, limits: as in
-            `SettingsFile`. Of the tables `model_settings` and `limits` only what is named here is changed.
+        model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, choose, always, policy, limits:
+            as in `SettingsFile`. Of the tables `model_settings` and `limits` only what is named here is changed.
     """
 
     python: str = ""
@@ -101,6 +101,8 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     instructions: str = ""
     model_settings: ModelSettings = UNSET
     truncation: Literal["auto", "disabled"] = "disabled"
+    choose: int | None = None
+    always: tuple[str, ...] = ()
     policy: str = ""
     limits: Limits = Limits()
 
@@ -392,6 +394,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         model_settings: how the model is asked: temperature, length, headers and more.
         truncation: whether a conversation that is too long for the model is told without its beginning: `auto`, or
             `disabled`.
+        choose, always: of many tools, how many the model is shown at a time, and which are always among them; as for
+            `Agent`.
         journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
             person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
@@ -425,6 +429,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     instructions: str = ""
     model_settings: ModelSettings = UNSET
     truncation: Literal["auto", "disabled"] = "disabled"
+    choose: int | None = None
+    always: tuple[str, ...] = ()
     journal: str = ""
     journal_key: str = ""
     policy: str = ""

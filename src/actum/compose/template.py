@@ -15,6 +15,10 @@ TEMPLATE = """\
 #instructions = "Be brief."
 # auto: where a conversation is too long for the model, leave out its beginning.
 #truncation = "disabled"
+# Of many tools so many are shown to the model at a time, and it finds others by search_tools; 0 shows all.
+#choose = 12
+# Tools that are always among them.
+#always = []
 
 # MCP servers: mine (those of `actum mcp add`), a name, an address, a file of them, or none.
 #mcp = ["mine"]

@@ -132,6 +132,7 @@ class RunState:
         requested: each request for calls that no model made, with the number of its entry.
         calls: the calls of the run by the number of the entry that asked for them, in order.
         tools_at: for each reply, the digest of the tools it was given; `tools` is the latest.
+        chosen: which tools the model is shown, where they changed or were chosen.
         agent: the agent that the run last went on with, where that was not the agent that began it.
         questions: what the user was asked, in order.
         answers: the answer that counts, by the id of what was asked; of an approval that needs several, the last one.
@@ -166,6 +167,7 @@ class RunState:
         self.elapsed = 0.0
         self.latest = 0.0
         self.tools = ""
+        self.chosen: ToolsChanged | None = None
         self.agent: AgentChanged | None = None
         self.tools_at: list[str] = []
         self.sampled: dict[str, Reply] = {}
@@ -273,7 +275,7 @@ class RunState:
                 self.elapsed = record.elapsed
                 self._request(record.cause, record.index, record.id)
             case ToolsChanged():
-                self.tools = record.tools
+                self.tools, self.chosen = record.tools, record
             case AgentChanged():
                 self.agent = record
             case Compacted():

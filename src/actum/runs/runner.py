@@ -23,12 +23,13 @@ from msgspec import Struct
 from ..call.asking.asker import LiveApprover
 from ..call.asking.inbox import records_of
 from ..call.asking.posted import take_posted
+from ..call.choice import ALL, Choice
 from ..call.limits.breaker import Breakers
 from ..call.limits.limits import Limits
 from ..call.limits.meters import RateLimiters
 from ..call.path import CallPath
 from ..call.plan import PolicyInputs, decide
-from ..call.resolve import Catalog
+from ..call.resolve import SEARCH, Catalog
 from ..call.scope import RunContext
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, ToolCall
@@ -47,7 +48,7 @@ from ..core.run.ids import new_id
 from ..core.run.record import CallsRequested, Ended, Entry, InputGiven, Requester, Started, TaskQueued, TaskStarted
 from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secrets.store import SecretSource, secrets_for
-from ..core.tool import Tool, brought_by_client
+from ..core.tool import Tool, brought_by_client, digest_of
 from ..core.trace import NO_WAY, Way, trace_id, way_in
 from ..core.under_way import call_under_way
 from ..core.user import User
@@ -67,6 +68,7 @@ from .given_tools import Toolish, sort_out, warn_of_undeclared
 from .options import NO_OPTIONS, Emit, RunOptions
 from .recorded import check_bound, check_needed, checked_id, done_after, sound, unknown_run
 from .run import Run, Stopping
+from .tool_search import ToolIndex, ToolSearch
 from .wording import Phrases
 
 log = logging.getLogger("actum")
@@ -178,6 +180,7 @@ class Runner:
         limits, prices, approver, coerce, extra_arguments, secrets, redaction: as for `Agent`.
         journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default.
         clock: the time.
+        choice: how many of the tools a model is shown; all where it is left out.
 
     Raises:
         BadTool: two tools of one name, or a bad schema (those of toolsets are seen when a run starts).
@@ -199,8 +202,11 @@ class Runner:
         secrets: Mapping[str, str] | SecretSource | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
+        choice: Choice = ALL,
     ) -> None:
         self.name = name
+        self.choice = choice
+        self.tool_index = ToolIndex()
         self.limits = limits or Limits()
         self.limits_recorded: JsonObject = msgspec.to_builtins(self.limits)
         self.prices = prices or {}
@@ -234,6 +240,7 @@ class Runner:
         other = copy.copy(self)
         other._toolsets, other._bare = sort_out(tools)
         other._catalog, other._generations = None, ()
+        other.tool_index = ToolIndex()
         return other
 
     def with_client_tools(self, tools: Sequence[Tool]) -> Runner:
@@ -317,11 +324,18 @@ class Runner:
         """The tools as they are now; listed and compiled again only when a toolset says that it has changed."""
         generations = tuple([toolset.generation for toolset in self._toolsets])
         if self._catalog is None or generations != self._generations:
-            self._catalog = await Catalog.of(self._toolsets, self._bare, known=self._catalog)
-            self._generations = generations
+            catalog = await Catalog.of(self._toolsets, self._bare, known=self._catalog)
+            if self.choice.places_in(catalog) and catalog.get(SEARCH) is None:
+                catalog = await catalog.with_toolset(ToolSearch(self.tool_index, self.catalog))
+            self._catalog, self._generations = catalog, generations
             if self._supervised:
                 warn_of_undeclared(self._supervised, self._catalog.tools)
         return self._catalog
+
+    async def shown_first(self) -> tuple[str, tuple[Tool, ...]]:
+        """The tools that a run begins with, and their digest: all, or none where they are chosen at its first step."""
+        catalog = await self.catalog()
+        return (digest_of(()), ()) if self.choice.places_in(catalog) else (catalog.digest, catalog.tools)
 
     def bars(self, tool: Tool, facts: Facts) -> bool:
         """Whether the policy denies every call of a tool by somebody, whatever the arguments are."""
@@ -608,8 +622,7 @@ class Runner:
 
     async def start(self, run_id: str, started: Started, setting: Setting) -> RunState:
         """Put the beginning of a run on record. The caller has claimed the run."""
-        catalog = await self.catalog()
-        keep_tools(setting.journal, catalog.digest, catalog.tools)
+        keep_tools(setting.journal, *await self.shown_first())
         state = RunState()
         state.take(setting.journal.append(run_id, started), started)
         return state
@@ -729,7 +742,8 @@ class Runner:
         tool's calls.
         """
         catalog = await self.listing(state)()
-        if catalog.digest == state.tools:
+        chooses = self.choice.places_in(catalog) > 0
+        if not chooses and catalog.digest == state.tools:
             return ""
         try:
             shown = await kept_tools(journal, state.tools)
@@ -741,7 +755,7 @@ class Runner:
         differ = {
             "gone": [name for name in known if name not in now],
             "changed": [name for name, digest in known.items() if now.get(name, digest) != digest],
-            "new": [name for name in now if name not in known and name not in may_come],
+            "new": [name for name in now if name not in known and name not in may_come] if not chooses else [],
         }
         return "; ".join(f"{how}: {', '.join(map(repr, names[:TOLD_MAX]))}" for how, names in differ.items() if names)
 

@@ -228,10 +228,18 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         return next((message.text for message in reversed(self.said) if isinstance(message, UserMessage)), "")
 
 
-class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
-    """The tools that are shown to the model are other ones from here on; `tools` as in `Started`."""
+class ToolsChanged(Struct, frozen=True, tag="tools_changed", omit_defaults=True):
+    """The tools that are shown to the model are other ones from here on.
+
+    Attributes:
+        tools: as in `Started`.
+        names: where tools are chosen among many, the names of those that are shown, in order.
+        first: so many of them were chosen before the first step; the rest the model found itself.
+    """
 
     tools: str
+    names: tuple[str, ...] = ()
+    first: int = 0
 
 
 class AgentChanged(Struct, frozen=True, kw_only=True, tag="agent_changed", omit_defaults=True):

@@ -1,0 +1,156 @@
+"""`ToolSearch`: an index of the tools of a catalog, and `search_tools`, by which a model looks for tools itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from ..call.choice import Rank, find
+from ..call.resolve import SEARCH, Catalog
+from ..core.call import TextPart, ToolCall, ToolResult
+from ..core.interfaces import Context
+from ..core.process.worker_thread import LARGE, off_loop
+from ..core.tool import Tool
+from ..policy.rules import Barring
+from ..storage.fulltext import FullText
+
+FOUND = 5
+"""So many tools are found where the model does not say how many."""
+FOUND_MAX = 20
+TOLD_MAX = 160
+"""Of the description of a tool that was found so many characters are told: the definition itself is shown."""
+
+SEARCH_TOOL = Tool(
+    name=SEARCH,
+    description=(
+        "Find further tools by what they do. There are many more tools than you are shown: search before you say that "
+        "something can not be done. From your next step on you can call the tools that were found."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What the tool should do, in a few words."},
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": FOUND_MAX,
+                "default": FOUND,
+                "description": "At most so many tools.",
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+    effects=frozenset({"read"}),
+    sinks=(),
+)
+
+T = TypeVar("T")
+
+
+class ToolIndex:
+    """What the tools of a catalog are found by: names, descriptions and parameters. In memory; of a catalog that has
+    changed, only what changed is indexed anew. Several threads and catalogs may use it.
+    """
+
+    def __init__(self) -> None:
+        self._words = FullText(WEIGHTS, stems=True)
+        self._known: dict[str, Tool] = {}
+        self._catalog: Catalog | None = None
+        self._lock = threading.Lock()
+
+    async def ask(self, catalog: Catalog, question: Callable[[Rank], T]) -> T:
+        """Ask something of the index, when it holds the tools of this catalog.
+
+        Args:
+            question: is given what ranks names, and answers at once.
+        """
+
+        def answer() -> T:
+            with self._lock:
+                self._take(catalog)
+                return question(self._words.answering)
+
+        changed = catalog is not self._catalog and len(catalog.tools) > len(self._known) + 100
+        return await off_loop(LARGE + 1 if changed or self._lock.locked() else 0, answer)
+
+    def _take(self, catalog: Catalog) -> None:
+        if catalog is self._catalog:
+            return
+        now = {tool.name: tool for tool in catalog.tools}
+        for name in [name for name in self._known if name not in now]:
+            self._words.remove(name)
+        self._words.put_all({name: texts_of(tool) for name, tool in now.items() if self._known.get(name) != tool})
+        self._known, self._catalog = now, catalog
+
+
+WEIGHTS = (3, 2, 1)
+"""How much a word counts in the name, in the description and in the parameters: chosen on the leaderboard's questions
+among 10,000 tools (`bench/choice.py`)."""
+
+
+def texts_of(tool: Tool) -> tuple[str, str, str]:
+    """The texts that a tool is found by."""
+    parameters = tool.property_schemas()
+    told = [schema.get("description") for schema in parameters.values()]
+    return (
+        f"{tool.name} {tool.title}",
+        tool.description,
+        " ".join([*parameters, *[each for each in told if isinstance(each, str)]]),
+    )
+
+
+class ToolSearch:
+    """A toolset of one: `search_tools`.
+
+    Args:
+        index: of the tools.
+        catalog: gives the tools as they are now.
+    """
+
+    generation = 0
+
+    def __init__(self, index: ToolIndex, catalog: Callable[[], Awaitable[Catalog]]) -> None:
+        self._index = index
+        self._catalog = catalog
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return (SEARCH_TOOL,)
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Answer with the names of the tools that were found, and what each does."""
+        catalog, query = await self._catalog(), str(call.arguments["query"])
+        limit = call.arguments.get("limit", FOUND)
+        assert isinstance(limit, int)
+        policies = [(each.policy, each.facts()) for each in context.ancestors]
+
+        def bars(tool: Tool) -> bool:
+            return any(isinstance(policy, Barring) and policy.bars(tool, facts) for policy, facts in policies)
+
+        names = await self._index.ask(catalog, lambda rank: find(query, limit, catalog, rank, bars))
+        found = [bound.tool for name in names if (bound := catalog.get(name)) is not None]
+        lines = [f"- {tool.name}: {_told(tool)}" for tool in found]
+        text = "\n".join(["You can call these from your next step on:", *lines]) if found else _NOTHING
+        return ToolResult(call.id, (TextPart(text),), structured={"tools": list(names)})
+
+
+_NOTHING = "No tool was found. Say in other words what the tool should do."
+
+
+def _told(tool: Tool) -> str:
+    said = " ".join(tool.description.split())
+    return said if len(said) <= TOLD_MAX else said[: TOLD_MAX - 1] + "…"
+
+
+def found_by(call: ToolCall, result: object) -> Sequence[str]:
+    """The names of the tools that a call of `search_tools` found; none where it is another call, or has no result.
+
+    Args:
+        call: the call.
+        result: what came of it, or what it waits for.
+    """
+    if call.name != SEARCH or not isinstance(result, ToolResult) or not isinstance(result.structured, dict):
+        return ()
+    names = result.structured.get("tools")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else ()
