@@ -42,6 +42,9 @@ OWN_OPTIONS = ("tenant", "as_json", "json", "journal", "help")
 COMPLETED = 100
 """So many things at most are offered when a shell completes the name of one."""
 
+ROWS = 20
+"""The items of a list that are shown where nobody says how many."""
+
 
 MeantTenantFlag = Annotated[
     str | None, typer.Option("--tenant", metavar="NAME", help="The tenant that is meant. Default: none.")
@@ -120,12 +123,6 @@ class Operated:
     def __init__(self, operations: Sequence[Operation], views: Mapping[str, View] | None = None) -> None:
         self.views = views or {}
         self._operations = {each.id: each for each in operations}
-
-    def command(self, operation: str) -> Callable[..., int]:
-        """The command of an operation, as a function that takes what a person may type by name."""
-        found = self._operations[operation]
-        assert found.command is not None
-        return _Typed(found, found.command, self).function()
 
     def has(self, operation: str) -> bool:
         """Whether an operation of this id is among them."""
@@ -374,7 +371,7 @@ class _Typed:
                 continue
             if field.name == "limit" and self._pages:
                 about = typer.Option("--limit", "-n", min=1, help=field.option.help or "How many.")
-                made.append(_parameter("limit", int, about, self._command.rows or None))
+                made.append(_parameter("limit", int, about, ROWS))
                 continue
             if field.option.flags:
                 made += [
@@ -465,7 +462,7 @@ class _Typed:
         if not self._pages:
             return await self._operated.ask(app, self._operation.id, names, values, tenant)
         limit = values.get("limit")
-        left = limit if isinstance(limit, int) else ALL
+        left = limit if isinstance(limit, int) else ROWS
         whole: Any = None
         async for page in self._operated.parts(app, self._operation.id, names, values, left, tenant):
             whole = page if whole is None else _joined(whole, page)
@@ -575,7 +572,7 @@ def _limit_of(operation: Operation) -> int:
     shape = types.type_info(operation.query)
     assert isinstance(shape, types.StructType)
     kind = next((field.type for field in shape.fields if field.name == "limit"), None)
-    return kind.le if isinstance(kind, types.IntType) and kind.le is not None else COMPLETED
+    return kind.le if isinstance(kind, types.IntType) and kind.le is not None else ROWS
 
 
 def _made(kind: type[Struct] | None, values: Mapping[str, Json]) -> Struct | None:

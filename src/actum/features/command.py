@@ -116,14 +116,13 @@ class Command(Struct, frozen=True, kw_only=True):
     """The command of an operation.
 
     Attributes:
-        words: what is typed, such as `("bookmarks", "list")`; one word for a command without a group.
+        words: what is typed, such as `("bookmarks", "list")`.
         help: what `--help` says, more than the operation's summary; a blank line parts its paragraphs.
         arguments: fields of the query or of the body that are said without an option, behind the names of the path.
         options: how other fields are said; a field that is left out here is an option of its name.
         found_by: how a person names what the path names; None for the name as it is.
         default: what the path names where a person says nothing, such as `last`; empty where something has to be said.
         uses_tools: whether the operation works with the tools of the settings: `--tools` and `--mcp` name others.
-        rows: how many items of a list are told where a person does not say how many; 0 for all.
         columns: of an answer with `items`, the columns of the table.
         folds: the heading of the column that is folded on a narrow terminal; the last one where it is empty.
         empty: what is said of a list without items; `{name}` stands for what the path names.
@@ -133,14 +132,13 @@ class Command(Struct, frozen=True, kw_only=True):
         exit_code: of an answer; None for 0. 1 says that something has failed, 3 that a person is waited for.
     """
 
-    words: tuple[str, str] | tuple[str]
+    words: tuple[str, str]
     help: str = ""
     arguments: tuple[str, ...] = ()
     options: Mapping[str, CommandOption] = {}
     found_by: FoundBy | None = None
     default: str = ""
     uses_tools: bool = False
-    rows: int = 20
     columns: tuple[ListColumn, ...] = ()
     folds: str = ""
     empty: str = ""
