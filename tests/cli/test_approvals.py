@@ -29,15 +29,15 @@ RECORD = ("--journal", "runs.db")
 pytestmark = pytest.mark.row("C4")
 
 
-def waiting(run: Run) -> list[dict[str, dict[str, object]]]:
-    told: list[dict[str, dict[str, object]]] = json.loads(run("approvals", "list", "--json", *RECORD).stdout)
+def waiting(run: Run) -> list[dict[str, object]]:
+    told: list[dict[str, object]] = json.loads(run("approvals", "list", "--json", *RECORD).stdout)["items"]
     return told
 
 
 def asked(run: Run) -> str:
     run("run", "keep milk", *MINE)
     (one,) = waiting(run)
-    return str(one["asked"]["id"])
+    return str(one["id"])
 
 
 def test_what_waits_is_listed_and_shown_with_where_each_argument_came_from(run: Run) -> None:
@@ -84,7 +84,7 @@ def test_an_approval_for_the_run_says_what_it_covers_and_a_person_names_what_may
     (home / "twice.py").write_text(TWICE)
     twice = ("--tools", "tools.py", "--journal", "runs.db", "--model", "twice.py:model")
     run("run", "keep milk and oats", *twice)
-    ask = str(waiting(run)[0]["asked"]["id"])
+    ask = str(waiting(run)[0]["id"])
     assert "again in this run, as long as `text` is milk" in run("approvals", "show", ask, *RECORD).stdout
     answered = run("approvals", "approve", ask, "--for-run", *free, *RECORD)
     covered = "`text` may differ" if free else "as long as `text` is milk"
@@ -98,14 +98,14 @@ def test_an_approval_for_the_run_says_what_it_covers_and_a_person_names_what_may
 def test_an_argument_that_can_not_differ_is_a_slip_and_the_call_still_waits(run: Run, words: tuple[str, ...]) -> None:
     ask = asked(run)
     assert run("approvals", "approve", ask, *words, *RECORD).exit_code == 2
-    assert [one["asked"]["id"] for one in waiting(run)] == [ask]
+    assert [one["id"] for one in waiting(run)] == [ask]
 
 
 @pytest.mark.parametrize("command", [("approvals", "approve"), ("approvals", "deny"), ("journal", "forget", "--yes")])
 def test_an_empty_id_chooses_nothing_though_only_one_is_there(run: Run, command: tuple[str, ...]) -> None:
     ask = asked(run)
     assert run(*command, "", *RECORD).exit_code == 2
-    assert [one["asked"]["id"] for one in waiting(run)] == [ask]
+    assert [one["id"] for one in waiting(run)] == [ask]
 
 
 def test_a_denial_reaches_the_model_with_its_reason(run: Run) -> None:
@@ -193,7 +193,7 @@ def test_a_person_of_a_workflow_sees_the_choices_and_answers_with_one_word_or_fi
         ("Sure?", [""], "waits for 'yes', 'deny' or 'cancel'", ["yes"]),
     ):
         (one,) = waiting(run)
-        ask = str(one["asked"]["id"])
+        ask = str(one["id"])
         assert shown in run("approvals", "show", ask, *RECORD).stdout
         refused = run("approvals", "answer", ask, *wrong, *RECORD)
         assert (refused.exit_code, told in refused.stderr) == (2, True)

@@ -175,7 +175,7 @@ DAMAGES: dict[str, tuple[Damage, ...]] = {
     ),
     "the kept definitions of its tools": (
         sql("DELETE FROM kept"),
-        sql("UPDATE kept SET digest = 'x'"),
+        sql("UPDATE kept SET digest = 'x' || digest"),
         lambda database: database.run("UPDATE kept SET payload = ?", b"[]"),
         lambda database: database.run("UPDATE kept SET payload = ?", b"\xff"),
     ),
@@ -291,8 +291,8 @@ def _check(cell: str, words: tuple[str, ...], before: Result, result: Result, wh
 
 def _lines(text: str) -> list[str]:
     """The lines, or the items of a list in JSON, without what changes from one look to the next."""
-    if text.startswith("["):
-        text = "\n".join(map(json.dumps, json.loads(text)))
+    if text.startswith('{"items"'):
+        text = "\n".join(map(json.dumps, json.loads(text.splitlines()[0])["items"]))
     text = re.sub(r"\d+(\.\d+)? (s|ms|min)\b|\d+\.db|(damaged|test)_\d+", "", text)
     return [re.sub(r" +", " ", line).strip() for line in text.splitlines()]
 

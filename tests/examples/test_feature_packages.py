@@ -259,5 +259,5 @@ def _saved(here: Environment) -> str:
 
 def _waiting(here: Environment) -> tuple[str, str]:
     """The run that waits, and the id of what it waits for."""
-    (item,) = json.loads(here.types("approvals", "list", "--json"))
-    return str(item["run"]["run_id"]), str(item["asked"]["id"])
+    (item,) = json.loads(here.types("approvals", "list", "--json"))["items"]
+    return str(item["run"]), str(item["id"])

@@ -227,8 +227,8 @@ def test_a_call_that_waits_is_gone_on_with_by_another_process_of_the_server(run:
     assert run("mcp", "approve", "mine", "--yes").exit_code == 0
     waits = run("call", "mine_keep", "text=milk", "--yes", "--tools", "none")
     assert (waits.exit_code, (home / "kept.txt").exists()) == (3, False)
-    waiting = json.loads(run("approvals", "list", "--json").stdout)
-    (mine,) = [each for each in waiting if each["asked"]["kind"] == "elicitation"]
-    assert run("approvals", "answer", mine["asked"]["id"], "approve=yes").exit_code == 0
-    done = run("resume", mine["run"]["run_id"], "--tools", "none")
+    waiting = json.loads(run("approvals", "list", "--json").stdout)["items"]
+    (mine,) = [each for each in waiting if each["kind"] == "elicitation"]
+    assert run("approvals", "answer", mine["id"], "approve=yes").exit_code == 0
+    done = run("resume", mine["run"], "--tools", "none")
     assert (done.exit_code, done.stdout, (home / "kept.txt").read_text()) == (0, "kept\n", "milk")

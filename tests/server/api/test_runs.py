@@ -340,7 +340,7 @@ async def test_what_is_wrong_with_a_request_is_told_in_one_shape() -> None:
         assert (await it.ask("GET", "/v1/sessions/%00/messages")).status_code == 404
         assert (await it.ask("GET", "/v1/runs/x/events", last_event_id="x")).status_code == 400
         empty = await it.ask("GET", "/v1/approvals")
-        assert empty.json() == {"items": [], "next": None, "count": None}
+        assert empty.json() == {"items": [], "next": None, "problems": [], "count": None}
 
 
 async def test_an_error_that_nobody_expected_tells_a_reference_and_nothing_else(

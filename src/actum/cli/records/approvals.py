@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
@@ -19,20 +19,22 @@ from ...call.asking.inbox import (
     read_inbox,
     record_expired,
 )
-from ...core.approver import Voter
 from ...core.clock import SystemClock
 from ...core.errors import ActumError, TooLate, UnknownName, UsageError
 from ...core.json import JsonObject, dumps
 from ...core.policy import Answer
-from ...core.run.record import InputRequested
 from ...journal.recording import MIDWAY
+from ...server.api.approvals.bodies import Approval, ApprovalPage, approval_of, missing
+from ...server.api.approvals.operations import OPERATIONS
+from ...server.api.records import told_problems
 from ...transport.http import HttpFailure
 from ...transport.upstream_client import post
 from .. import options
 from ..conversation.approve import NO_TENANT, read_pairs, show_pending
 from ..exit_codes import DONE
 from ..language import tr
-from ..options import JournalFlag, JsonFlag, TenantFlag
+from ..operated import add_commands, say
+from ..options import JournalFlag, JsonFlag
 from ..show.coverage import covered
 from ..show.form import read_form
 from ..show.terminal import (
@@ -42,7 +44,40 @@ from ..show.terminal import (
     who,
 )
 
+
+def show_waiting(terminal: Terminal, page: ApprovalPage, names: Mapping[str, str]) -> None:
+    """Show what waits to a person, in a table."""
+    say(terminal, told_problems(page.problems))
+    now = SystemClock().now()
+    columns = ["id", "kind", "waits", "what", "needs"]
+    columns += [] if terminal.is_narrow else ["run"]  # which `approvals show` tells as well
+    cells = [
+        (one.id, one.kind, duration(now - one.asked_at), _what(one), _left(one, now), one.run) for one in page.items
+    ]
+    rows = [row[: len(columns)] for row in cells]
+    if rows:
+        terminal.table(*columns, rows=rows, folds="what")
+    elif not page.problems:
+        terminal.note("Nothing waits.")
+
+
+def _what(one: Approval) -> str:
+    if one.arguments is None:
+        return one.message
+    arguments = [f"{name}={dumps(value)}" for name, value in one.arguments.items()]
+    return f"{one.tool}({', '.join(arguments)})"
+
+
+def _left(one: Approval, now: float) -> str:
+    """Who has to answer yet, and until when."""
+    needs = " and ".join(one.missing)
+    if one.expires is None:
+        return needs
+    return f"{needs}, {'within ' + duration(one.expires - now) if one.expires > now else 'expired'}"
+
+
 app = typer.Typer(help="What waits for a person: list, show, approve, deny, edit.", invoke_without_command=True)
+add_commands(app, OPERATIONS, {"listApprovals": show_waiting})
 
 AskId = Annotated[str, typer.Argument(metavar="ASK_ID", help="What waits: its id, or the beginning of it.")]
 ByFlag = Annotated[
@@ -56,44 +91,13 @@ ByFlag = Annotated[
 ]
 
 
-@app.callback()
-def approvals(context: typer.Context) -> None:
-    """Without a word more, the list."""
-    if context.invoked_subcommand is None:
-        list_waiting()
-
-
-@app.command("list")
-def list_waiting(tenant: TenantFlag = None, as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
-    """List what waits, the oldest first."""
-    terminal = Terminal()
-    found = _look(journal)
-    waiting = [one for one in found.waiting if tenant in (None, one.run.tenant)]
-    options.tell_problems(terminal, [str(each) for each in found.unreadable])
-    if as_json:
-        terminal.json([_as_json(one) for one in waiting])
-        return
-    now = SystemClock().now()
-    columns = ["id", "kind", "waits", "what", "needs"]
-    columns += [] if terminal.is_narrow else ["run"]  # which `approvals show` tells as well
-    cells = [
-        (one.asked.id, one.asked.kind, duration(now - one.at), _what(one), _left(one, now), one.run.run_id)
-        for one in waiting
-    ]
-    rows = [row[: len(columns)] for row in cells]
-    if rows:
-        terminal.table(*columns, rows=rows, folds="what")
-    elif not found.unreadable:
-        terminal.note("Nothing waits.")
-
-
 @app.command("show")
 def show(ask_id: AskId, as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
     """Show what waits in full: each argument, and where it came from."""
     terminal = Terminal()
     one = _find(list(_look(journal).waiting), ask_id)
     if as_json:
-        terminal.json(_as_json(one))
+        terminal.json(approval_of(one))
         return
     terminal.line("run", f"{one.run.run_id}  {one.run.question}", "bold cyan", console=terminal.out)
     show_pending(terminal, one.asked.pending, None, console=terminal.out)
@@ -277,40 +281,13 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
         terminal.note(tr("It holds {covers}.", covers=covered(pending, given.free)))
     if given.verdict == "approve" and not pending.is_agreed(agreed):
         terminal.note(
-            "On record. To the same arguments have to agree yet: {missing}.", missing=_missing(one.asked, agreed)
+            "On record. To the same arguments have to agree yet: {missing}.",
+            missing=" and ".join(missing(one.asked, agreed)),
         )
     else:
         terminal.note("On record. To go on: actum resume {run}{flag}", run=one.run.run_id, flag=flag)
         terminal.note("A server that let go of the run goes on with it by itself.")
     return DONE
-
-
-def _what(one: InboxItem) -> str:
-    call = one.asked.pending.call
-    if call is None:
-        return one.asked.pending.message
-    arguments = [f"{name}={dumps(value)}" for name, value in call.arguments.items()]
-    return f"{call.name}({', '.join(arguments)})"
-
-
-def _left(one: InboxItem, now: float) -> str:
-    """Who has to answer yet, and until when."""
-    asked = one.asked
-    needs = _missing(asked, one.voters)
-    if not asked.pending.expires:
-        return needs
-    return f"{needs}, {'within ' + duration(asked.pending.expires - now) if asked.pending.expires > now else 'expired'}"
-
-
-def _missing(asked: InputRequested, agreed: Collection[Voter]) -> str:
-    """Who has to agree yet: of each quorum that is not met, how many of whom."""
-    told = []
-    for quorum in asked.pending.all_quorums:
-        who_may, left = ", ".join(quorum.approvers) or "anybody", quorum.left(agreed)
-        if left:
-            who_may += f" but {quorum.not_by}" if quorum.not_by and not quorum.approvers else ""
-            told.append(who_may if quorum.needs == 1 else f"{left} of {who_may}")
-    return " and ".join(told)
 
 
 def _as_json(one: InboxItem) -> JsonObject:

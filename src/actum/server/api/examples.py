@@ -21,6 +21,7 @@ APPROVAL = {
     "approvers": [],
     "needs": 1,
     "agreed": [],
+    "missing": ["anybody"],
     "schema": None,
     "url": "",
 }

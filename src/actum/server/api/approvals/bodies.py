@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
 
 from ....call.asking.inbox import VERDICTS, InboxItem, waiting_items
+from ....core.approver import Voter
 from ....core.json import JsonObject
 from ....core.provenance import Origins
 from ....core.run.pending import AskedKind
-from ....core.run.record import Verdict
+from ....core.run.record import InputRequested, Verdict
 from ....core.run.summary import RunSummary
-from ..fields import Cursor, Limit, ListPart, Name
+from ..fields import CheckedPart, Cursor, Limit, Name
 from ..records import Recorded
 
 
@@ -50,6 +53,7 @@ class Approval(Struct, frozen=True, kw_only=True):
         approvers: who may answer; empty for everybody who may answer approvals.
         needs: so many persons have to agree.
         agreed: who has agreed so far.
+        missing: who has to agree yet, in words: of each group of approvers that is not complete, how many of whom.
         schema: the JSON Schema of the answer, for a form.
         url: the page to visit, where the answer is given there.
     """
@@ -69,11 +73,12 @@ class Approval(Struct, frozen=True, kw_only=True):
     approvers: tuple[str, ...]
     needs: int
     agreed: tuple[str, ...]
+    missing: tuple[str, ...]
     schema: JsonObject | None
     url: str
 
 
-class ApprovalPage(ListPart[Approval], frozen=True, kw_only=True):
+class ApprovalPage(CheckedPart[Approval], frozen=True, kw_only=True):
     """A part of the list of what waits.
 
     Attributes:
@@ -139,9 +144,21 @@ def approval_of(item: InboxItem) -> Approval:
         approvers=pending.approvers,
         needs=pending.needs,
         agreed=item.agreed,
+        missing=tuple(missing(item.asked, item.voters)),
         schema=pending.schema,
         url=pending.url,
     )
+
+
+def missing(asked: InputRequested, agreed: Collection[Voter]) -> list[str]:
+    """Who has to agree yet: of each quorum that is not met, how many of whom."""
+    told = []
+    for quorum in asked.pending.all_quorums:
+        who_may, left = ", ".join(quorum.approvers) or "anybody", quorum.left(agreed)
+        if left:
+            who_may += f" but {quorum.not_by}" if quorum.not_by and not quorum.approvers else ""
+            told.append(who_may if quorum.needs == 1 else f"{left} of {who_may}")
+    return told
 
 
 def waiting_in(line: RunSummary, recorded: Recorded) -> tuple[Approval, ...]:

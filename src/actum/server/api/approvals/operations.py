@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from ....call.asking.inbox import InboxItem, answer_in_run, find_waiting, page_of_waiting, record_expired
+from ....call.asking.inbox import InboxItem, answer_in_run, find_waiting, page_of_waiting, read_inbox, record_expired
 from ....core.call import Problem
 from ....core.errors import ActumError, Busy, JournalError, ReplayDiverged, TooLate, UnknownName, UsageError
 from ....core.identity import Identity
@@ -17,6 +17,7 @@ from ....core.interfaces import RunFilter
 from ....core.policy import Answer as GivenAnswer
 from ....core.run.pending import AskedKind
 from ....core.run.record import InputGiven, Verdict
+from ....features.command import Command, CommandOption
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
 from ....journal.recording import MIDWAY, RunState
@@ -41,12 +42,23 @@ OF_THE_USER: frozenset[AskedKind] = frozenset({"answer", "elicitation", "result"
 
 async def list_approvals(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> ApiReply:
     """What waits for a person, the oldest first."""
+    if asked.by_operator:
+        return ApiReply(await _in_journal(api, asked.query.run, asked.tenant))
     if asked.query.run:
         found = await _of_run(api, asked.query.run, asked.who)
         return ApiReply(ApprovalPage(items=found, next=None, count=len(found) if asked.query.count else None))
     items, following = await waiting(api.records, asked.query, asked.who)
     count = await _count(api.records, asked.who) if asked.query.count else None
     return ApiReply(ApprovalPage(items=tuple(map(approval_of, items)), next=following, count=count))
+
+
+async def _in_journal(api: Api, run_id: str, tenant: str | None) -> ApprovalPage:
+    """All that waits in a journal, for its operator: found by the runs themselves, with what can not be read."""
+    found = await read_inbox(api.journal)
+    await record_expired(api.journal, [(one.run.run_id, one.asked) for one in found.waiting])
+    fitting = [one for one in found.waiting if tenant in (None, one.run.tenant) and run_id in ("", one.run.run_id)]
+    problems = tuple(map(str, found.unreadable))
+    return ApprovalPage(items=tuple(map(approval_of, fitting)), next=None, problems=problems)
 
 
 async def _count(records: Records, who: Identity) -> int:
@@ -291,6 +303,15 @@ OPERATIONS: tuple[Operation, ...] = (
             )
         },
         handler=list_approvals,
+        command=Command(
+            words=("approvals", "list"),
+            help="List what waits, the oldest first.",
+            options={
+                "run": CommandOption(help="Only what this run waits for."),
+                "count": CommandOption(is_hidden=True),
+                "limit": CommandOption(is_hidden=True),
+            },
+        ),
     ),
     Operation(
         id="answerApproval",
