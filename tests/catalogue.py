@@ -24,10 +24,10 @@ from actum.cli.app import Unloaded, app
 from actum.core.language.translation import CATALOGUE
 
 SOURCE = Path(__file__).parents[1] / "src" / "actum"
-MATCHED = frozenset({"message", "reason", "finding", "waiting"})
+MATCHED = frozenset({"expected", "message", "reason", "finding", "waiting"})
 """Contexts whose entries are patterns of finished messages, which no place in the source has as a template."""
 
-WORD = frozenset({"line", "needs_key", "not_found", "table", "tr", "wants", "ListColumn"})
+WORD = frozenset({"line", "needs_key", "not_found", "page", "table", "tr", "wants", "ListColumn"})
 """What is called with a text for a person that may be one word."""
 CALLED = WORD | {"ask", "begin", "busy", "error", "note", "HttpRefusal", "Refusal", "Sentence"}
 """What is called with a text for a person, beside the errors."""

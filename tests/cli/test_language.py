@@ -15,14 +15,13 @@ from typer.main import get_command
 
 from actum.cli.app import app
 from actum.cli.language import tr_help, tr_message
-from actum.cli.show.coverage import covered
 from actum.cli.show.help import fill
 from actum.core.call import ToolCall
 from actum.core.errors import JournalError
 from actum.core.language.sentence import Sentence
 from actum.core.language.translation import catalogue
 from actum.core.run.pending import Pending
-from actum.journal.grant import told
+from actum.journal.grant import covered
 from tests.catalogue import help_texts
 
 from .person import Person
@@ -177,17 +176,17 @@ def test_what_a_yes_for_the_run_covers_is_told_in_chinese_as_exactly_as_in_engli
 ) -> None:
     call = ToolCall("c1", "mail", {"to": "Ada", "text": "Hi"})
     table: list[tuple[tuple[str, ...] | None, tuple[str, ...], tuple[str, ...], str]] = [
-        (("to",), ("to", "text"), (), "只要参数 `to` 不变"),
-        (None, ("to", "text"), (), "只要参数 `to`、`text` 不变"),
-        (None, ("to", "text", "cc"), ("text",), "只要参数 `to` 不变，并且不给出其他参数；参数 `text` 可以不同"),
+        (("to",), ("to", "text"), (), "只要 `to` 是 Ada"),
+        (None, ("to", "text"), (), "只要 `to` 是 Ada，并且`text` 是 Hi"),
+        (None, ("to", "text", "cc"), ("text",), "只要 `to` 是 Ada，并且不给出其他参数；`text` 可以不同"),
         ((), ("to", "text"), (), "参数可以是任何值"),
     ]
     for sinks, parameters, free, expected in table:
         pending = Pending("a1", "approval", "", call, sinks=sinks, parameters=parameters)
         monkeypatch.setenv("ACTUM_LANG", "zh")
-        assert covered(pending, free) == f"本次运行中再次调用也同意，{expected}"
+        assert tr_message(covered(pending, free)) == f"本次运行中再次调用也同意，{expected}"
         monkeypatch.setenv("ACTUM_LANG", "en")
-        assert covered(pending, free) == told(call.arguments, sinks, parameters, free)
+        assert tr_message(covered(pending, free)) == str(covered(pending, free))
 
 
 def test_a_form_is_filled_in_in_chinese(

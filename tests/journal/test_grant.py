@@ -176,4 +176,4 @@ TOLD: list[tuple[JsonObject, Sinks, Sequence[str], Sequence[str], str]] = [
 
 def test_a_person_is_told_what_the_yes_covers_and_no_value_can_pretend_to_be_the_sentence() -> None:
     for arguments, sinks, parameters, free, says in TOLD:
-        assert told(arguments, sinks, parameters, free) == f"again in this run{says}"
+        assert str(told(arguments, sinks, parameters, free)) == f"again in this run{says}"

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 
 from ..core.language.sentence import Sentence
-from ..core.language.translation import Context, Language, catalogue, chinese
+from ..core.language.translation import Context, Language, catalogue, in_language
 
 VARIABLES = ("ACTUM_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 """The first of these that is set names the language, such as `zh`, `zh_CN.UTF-8` or `en_GB`."""
@@ -73,4 +73,4 @@ def tr_waiting(text: Sentence) -> str:
 
 
 def _in_language(text: Sentence | str, context: Context = "") -> str:
-    return (chinese(text, context) if language() == "zh" else None) or str(text)
+    return in_language(text, language(), context)

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, dumps, same
+from ..core.language.sentence import Sentence
 from ..core.policy import Answer
 from ..core.run.pending import Pending, Quorum
 from ..core.run.record import InputRequested
@@ -95,39 +96,58 @@ def check_free(asked: Pending, answer: Answer) -> None:
 
 def told(
     arguments: JsonObject, sinks: Sequence[str] | None, parameters: Sequence[str] = (), free: Collection[str] = ()
-) -> str:
-    """What an approval for the whole run covers, in words for the person who gives it.
+) -> Sentence:
+    """What an approval for the whole run covers, as a sentence for the person who gives it.
 
     Args:
         arguments: what is approved.
         sinks, parameters: as the tool declares them.
         free: the arguments that may differ.
 
-    >>> told({"to": "Ada", "text": "Hello there"}, ("to",))
+    >>> str(told({"to": "Ada", "text": "Hello there"}, ("to",)))
     'again in this run, as long as `to` is Ada'
-    >>> told({"to": "Ada", "text": "Hello there"}, None)
+    >>> str(told({"to": "Ada", "text": "Hello there"}, None))
     'again in this run, as long as `to` is Ada and `text` is "Hello there"'
-    >>> told({"to": "Ada"}, None, ("to", "text", "cc"), ["text"])
+    >>> str(told({"to": "Ada"}, None, ("to", "text", "cc"), ["text"]))
     'again in this run, as long as `to` is Ada and nothing else is given; `text` may differ'
-    >>> told({"text": "Hello there"}, ())
+    >>> str(told({"text": "Hello there"}, ()))
     'again in this run, with any arguments'
     """
     names = [name for name in (arguments if sinks is None else sinks) if name not in free]
-    conditions = [f"`{name}` {_value(arguments, name)}" for name in names]
+    conditions = [_condition(arguments, name) for name in names]
     if sinks is None and not {*arguments, *free}.issuperset(parameters):
-        conditions.append("nothing else is given")
-    may_differ = f"; {_listed([f'`{name}`' for name in free])} may differ" if free else ""
+        conditions.append(Sentence("nothing else is given"))
+    may_differ = Sentence("")
+    if free:
+        may_differ = Sentence("; {names} may differ", names=_listed([Sentence("`{name}`", name=name) for name in free]))
     if conditions:
-        return f"again in this run, as long as {_listed(conditions)}{may_differ}"
-    return f"again in this run{'' if sinks is None else ', with any arguments'}{may_differ}"
+        return Sentence(
+            "again in this run, as long as {conditions}{may_differ}",
+            conditions=_listed(conditions),
+            may_differ=may_differ,
+        )
+    if sinks is None:
+        return Sentence("again in this run{may_differ}", may_differ=may_differ)
+    return Sentence("again in this run, with any arguments{may_differ}", may_differ=may_differ)
 
 
-def _value(arguments: JsonObject, name: str) -> str:
+def covered(pending: Pending, free: Collection[str] = ()) -> Sentence:
+    """What an approval of this question would cover, for the whole run; see `told`.
+
+    Args:
+        pending: the question.
+        free: the arguments that may differ.
+    """
+    return told(pending.call.arguments if pending.call is not None else {}, pending.sinks, pending.parameters, free)
+
+
+def _condition(arguments: JsonObject, name: str) -> Sentence:
     if name not in arguments:
-        return "is not given"
-    value = arguments[name]
-    text = _text(value)
-    return f"is {text}" if len(text) <= SHOWN_MAX else "stays as it is here"
+        return Sentence("`{name}` is not given", name=name)
+    text = _text(arguments[name])
+    if len(text) > SHOWN_MAX:
+        return Sentence("`{name}` stays as it is here", name=name)
+    return Sentence("`{name}` is {value}", name=name, value=text)
 
 
 def _text(value: Json) -> str:
@@ -143,8 +163,12 @@ def _is_json(text: str) -> bool:
     return text in ("true", "false", "null") or text[:1] in "-+.0123456789"
 
 
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+def _listed(parts: Sequence[Sentence]) -> Sentence:
+    """`a, b and c`."""
+    whole = parts[0]
+    for place, part in enumerate(parts[1:], 2):
+        whole = Sentence("{before} and {last}" if place == len(parts) else "{before}, {last}", before=whole, last=part)
+    return whole
 
 
 def _compared(arguments: JsonObject, sinks: Sequence[str] | None, free: Collection[str]) -> JsonObject:

@@ -14,6 +14,7 @@ import msgspec
 
 from ..core.json import JsonObject
 from ..core.language.sentence import Sentence, as_sentence
+from ..core.language.translation import Language, in_language
 from ..features.refusal import phrase
 
 Headers = Sequence[tuple[bytes, bytes]]
@@ -62,18 +63,24 @@ def busy(status: int, detail: str, after_s: int = 1) -> HttpRefusal:
     return HttpRefusal(status, detail, ((b"retry-after", b"%d" % after_s),))
 
 
-def problem(refusal: HttpRefusal, request_id: str) -> bytes:
+def spoken(language: Language) -> Headers:
+    """The headers of an answer whose sentence is in the language that the request asks for."""
+    return ((b"content-language", language.encode()), (b"vary", b"accept-language"))
+
+
+def problem(refusal: HttpRefusal, request_id: str, language: Language) -> bytes:
     """The body of a refusal in the general form.
 
     Args:
         refusal: what is told.
-        request_id: the id under which the request stands in the log.
+        request_id: the id of the request in the log.
+        language: of the detail, which a person reads.
     """
     told: JsonObject = {
         "type": "about:blank",
         "title": phrase(refusal.status),
         "status": refusal.status,
-        "detail": refusal.detail,
+        "detail": in_language(refusal.sentence, language),
         "code": phrase(refusal.status).lower().replace(" ", "_").replace("-", "_"),
         "reference": request_id,
     }

@@ -16,7 +16,8 @@ from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from ..core.identity import Identity
-from .refusal import HttpRefusal
+from ..core.language.translation import Language, accepted
+from .refusal import Headers, HttpRefusal
 
 IDENTITY = "actum.identity"
 """Under this key the scope of a request holds who makes the request."""
@@ -98,10 +99,12 @@ class Worded(NamedTuple):
     Attributes:
         media_type: of the body.
         body: its bytes.
+        headers: of the response, beside those of its body.
     """
 
     media_type: bytes
     body: bytes
+    headers: Headers = ()
 
 
 @runtime_checkable
@@ -115,6 +118,16 @@ class OwnWords(Protocol):
             refusal: of a request to this route group.
             scope: of the request; at `REQUEST_ID` it holds the id under which the request stands in the log.
         """
+
+
+def language_of(scope: Scope) -> Language:
+    """The language that the client's person reads, by the header `Accept-Language`.
+
+    Args:
+        scope: the ASGI scope of the request.
+    """
+    said = next((value for name, value in scope["headers"] if name == b"accept-language"), b"")
+    return accepted(said.decode("latin-1"))
 
 
 def identity_of(scope: Scope) -> Identity:

@@ -34,6 +34,7 @@ from ..triggers.event import TriggerEvent, event_id, kind_of
 from ..triggers.intake import TakenEvent, TargetAway, TooManyEvents, TriggerIntake
 from ..triggers.watch import Watcher
 from .api.problem import encoded
+from .route_group import language_of
 from .trigger_senders import TriggerSenders, unknown_trigger
 
 log = logging.getLogger("actum.server.triggers")
@@ -89,7 +90,7 @@ class TriggerRoutes:
         try:
             return await self._answer(request)
         except Refusal as refusal:
-            status, body, headers = encoded(refusal)
+            status, body, headers = encoded(refusal, language_of(request.scope))
             return Response(body, status, {name.decode(): value.decode("latin-1") for name, value in headers})
 
     async def _answer(self, request: Request) -> Response:

@@ -53,7 +53,7 @@ from .login.same_site import own_origin, refuse_other_origins
 from .open_streams import OpenStreams
 from .places import Places
 from .proxies import Proxies, ProxyHeader
-from .refusal import PROBLEM, Headers, HttpRefusal, MissingScope, busy, problem
+from .refusal import PROBLEM, Headers, HttpRefusal, MissingScope, busy, problem, spoken
 from .route_group import (
     IDENTITY,
     REQUEST_ID,
@@ -64,6 +64,7 @@ from .route_group import (
     Recognizer,
     RouteGroup,
     Worded,
+    language_of,
 )
 from .verifier import Verifier, wants_token
 
@@ -444,8 +445,9 @@ class WebApplication:
         if group is not None and isinstance(group.group, OwnWords):
             words = group.group.word(refusal, scope)
         else:
-            words = Worded(PROBLEM, problem(refusal, scope[REQUEST_ID]))
-        about = ((b"content-type", words.media_type), (b"content-length", b"%d" % len(words.body)))
+            language = language_of(scope)
+            words = Worded(PROBLEM, problem(refusal, scope[REQUEST_ID], language), spoken(language))
+        about = ((b"content-type", words.media_type), (b"content-length", b"%d" % len(words.body)), *words.headers)
         await answer.send(
             {"type": "http.response.start", "status": refusal.status, "headers": [*about, *refusal.headers]}
         )

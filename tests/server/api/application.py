@@ -215,7 +215,7 @@ class Keyed:
             who = Identity() if is_open else CALLERS.get(named)
             if who is None:
                 refusal = Refusal(401, "unauthorized", "A key is needed.", headers={"WWW-Authenticate": "Bearer"})
-                status, body, headers = encoded(refusal)
+                status, body, headers = encoded(refusal, "en")
                 await send({"type": "http.response.start", "status": status, "headers": headers})
                 await send({"type": "http.response.body", "body": body})
                 return

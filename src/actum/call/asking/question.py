@@ -108,7 +108,7 @@ class Approvals:
             level=plan.level if approval else None,
             sinks=tool.sinks if approval else None,
             parameters=parameters,
-            covers=told(call.arguments, tool.sinks, parameters) if approval else "",
+            covers=str(told(call.arguments, tool.sinks, parameters)) if approval else "",
             secrets=plan.bound.secrets,
         )
         asked = InputRequested(

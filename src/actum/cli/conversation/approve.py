@@ -14,8 +14,8 @@ from ...core.json import JsonObject, JsonProblem, parse
 from ...core.policy import Answer
 from ...core.run.pending import Pending
 from ...core.visible import visible
+from ...journal.grant import covered
 from ..language import tr, tr_message
-from ..show.coverage import covered
 from ..show.form import (
     fill_in,
     let_ask,

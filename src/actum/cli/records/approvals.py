@@ -23,6 +23,7 @@ from ...core.clock import SystemClock
 from ...core.errors import ActumError, TooLate, UnknownName, UsageError
 from ...core.json import JsonObject, dumps
 from ...core.policy import Answer
+from ...journal.grant import covered
 from ...journal.recording import MIDWAY
 from ...server.api.approvals.bodies import Approval, ApprovalPage, approval_of, missing
 from ...server.api.approvals.operations import OPERATIONS
@@ -35,7 +36,6 @@ from ..exit_codes import DONE
 from ..language import tr
 from ..operated import add_commands, say
 from ..options import JournalFlag, JsonFlag
-from ..show.coverage import covered
 from ..show.form import read_form
 from ..show.terminal import (
     Terminal,

@@ -18,7 +18,7 @@ from .sentence import Sentence
 
 Language = Literal["en", "zh"]
 
-Context = Literal["", "help", "message", "reason", "finding", "waiting"]
+Context = Literal["", "expected", "help", "message", "reason", "finding", "waiting"]
 """What a text is, as `msgctxt` of the catalogue: the same English may need other words there."""
 
 CATALOGUE = Path(__file__).parents[2] / "locale" / "zh.po"
@@ -65,6 +65,33 @@ def chinese(text: Sentence | str, context: Context = "") -> str | None:
     return (
         catalogue().get((context, said)) or catalogue().get(("", said)) or (_matched(said, context, 0) if said else "")
     )
+
+
+def in_language(text: Sentence | str, language: Language, context: Context = "") -> str:
+    """A text in a person's language; in English where it has no Chinese."""
+    return (chinese(text, context) if language == "zh" else None) or str(text)
+
+
+def accepted(header: str) -> Language:
+    """The language that a person reads, by `Accept-Language` (RFC 9110, 12.5.4); English where the header names
+    neither.
+
+    >>> accepted("fr, zh-CN;q=0.9, en;q=0.5"), accepted("zh;q=0"), accepted("")
+    ('zh', 'en', 'en')
+    """
+    best: tuple[float, Language] = (0.0, "en")
+    for part in header[:500].split(","):
+        tag, _, weight = part.strip().partition(";")
+        name, given = tag.strip().lower().partition("-")[0], weight.strip().removeprefix("q=")
+        try:
+            share = float(given) if given else 1.0
+        except ValueError:
+            continue
+        if name == "en" and share > best[0]:
+            best = (share, "en")
+        elif name == "zh" and share > best[0]:
+            best = (share, "zh")
+    return best[1]
 
 
 def template_pattern(english: str) -> re.Pattern[str]:

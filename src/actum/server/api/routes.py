@@ -37,7 +37,7 @@ from ...features.refusal import Refusal, not_found
 from ...runs.runner import Runner
 from ..login.browser_sessions import BrowserSessions
 from ..login.same_site import own_origin
-from ..route_group import identity_of
+from ..route_group import identity_of, language_of
 from ..scopes import allows
 from ..workflows import WorkflowsByName
 from .api import AgentsByName, Api, GivenAgents, KeptSecrets, Tasking
@@ -184,13 +184,15 @@ class _Document:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            await _refuse(send, _wrong_method(("GET",)))
+            await _refuse(scope, send, _wrong_method(("GET",)))
         else:
             await _send(send, 200, self._body, b"application/json")
 
 
 async def _nowhere_app(scope: Scope, receive: Receive, send: Send) -> None:
-    await _refuse(send, Refusal(404, "unknown_path", "There is nothing at this path. /openapi.json lists the paths."))
+    await _refuse(
+        scope, send, Refusal(404, "unknown_path", "There is nothing at this path. /openapi.json lists the paths.")
+    )
 
 
 class _Nowhere:
@@ -221,11 +223,11 @@ class _Place:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         operation = self._operations.get(method)
         if operation is None:
-            await _refuse(send, _wrong_method(self._operations))
+            await _refuse(scope, send, _wrong_method(self._operations))
             return
         who = identity_of(scope)
         if not allows(who, operation.scopes):
-            await _refuse(send, _missing_scope(operation))
+            await _refuse(scope, send, _missing_scope(operation))
             return
         raw = (
             b"" if operation.body is None else await _bytes(receive)
@@ -234,7 +236,7 @@ class _Place:
             asked = await off_loop(len(raw), _read, operation, who, scope, raw, self._public())
             answer = await operation.handler(self.api, asked)
         except Exception as error:  # noqa: BLE001  # the client hears of it, and the log of what nobody expected
-            await _refuse(send, _refusal(error))
+            await _refuse(scope, send, _refusal(error))
             return
         if isinstance(answer, ApiReply):
             headers = [(b"location", answer.location.encode())] if answer.location else []
@@ -379,10 +381,10 @@ def _invalid(problem: Problem) -> Refusal:
     return Refusal(
         422,
         "invalid",
-        "A value does not fit: {where}{expected}.",
+        "A value does not fit: {where}{why}.",
         problems=(problem,),
         where=where,
-        expected=problem.expected,
+        why=problem.expected,
     )
 
 
@@ -395,13 +397,13 @@ def _refusal(error: Exception) -> Refusal:
         case Refusal():
             return error
         case Busy():
-            return Refusal(409, "busy", f"{_sentence(error)}", retry_after=1.0)
+            return _told(409, "busy", error, retry_after=1.0)
         case ReplayDiverged():
-            return Refusal(409, "changed", _sentence(error))
+            return _told(409, "changed", error)
         case UnknownName():
             return not_found("thing")  # the words may name the journal
         case UsageError():
-            return Refusal(409, "conflict", _sentence(error))
+            return _told(409, "conflict", error)
         case _:
             return _unexpected(error)
 
@@ -425,13 +427,17 @@ def _unexpected(error: Exception) -> Refusal:
     )
 
 
-def _sentence(error: Exception) -> str:
+def _told(status: int, code: str, error: ActumError, retry_after: float | None = None) -> Refusal:
+    """An error of ours, told as a sentence of its own."""
     text = str(error)
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    sentence = text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    refusal = Refusal(status, code, sentence, retry_after=retry_after)
+    refusal.sentence = error.sentence
+    return refusal
 
 
-async def _refuse(send: Send, refusal: Refusal) -> None:
-    status, body, headers = encoded(refusal)
+async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
+    status, body, headers = encoded(refusal, language_of(scope))
     await _send(send, status, body, headers[0][1], headers[1:])
 
 
