@@ -131,7 +131,7 @@ async def remove_bookmark(app: Application, asked: ApiRequest[None, None]) -> Ap
 
 
 FOUND_BY = FoundBy(operation="listBookmarks", about=("url",), noun="bookmark")
-SHELF = (
+BOOKMARKS = (
     Operation(
         id="listBookmarks",
         method="get",
@@ -200,7 +200,7 @@ SHELF = (
 def app(home: Path) -> typer.Typer:
     KEPT.clear()
     HEARD.clear()
-    return group_of(SHELF, "What was kept.")
+    return group_of(BOOKMARKS, "What was kept.")
 
 
 def typed(app: typer.Typer, *words: str) -> Result:
@@ -304,7 +304,7 @@ def test_a_list_that_comes_back_to_the_same_place_ends(home: Path) -> None:
         return ApiReply(Bookmarks(items=(), next="here"))
 
     HEARD.clear()
-    app = group_of([replace(SHELF[0], handler=round_and_round)], "Round.")
+    app = group_of([replace(BOOKMARKS[0], handler=round_and_round)], "Round.")
     assert typed(app, "list", "--journal", "memory").stderr == "Nothing is kept.\n"
     assert len(HEARD) == 2
 
@@ -327,8 +327,8 @@ def test_an_operation_that_can_not_be_a_command_is_refused_by_its_name() -> None
         (replace(odd, found_by=FOUND_BY, options=HIDDEN), "there is no operation 'listBookmarks' beside it"),
     ):
         with pytest.raises(UsageError, match=re.escape(told)):
-            group_of([replace(SHELF[1], body=Odd, command=command)], "Odd.")
-    group_of([replace(SHELF[1], body=Odd, command=replace(odd, options=HIDDEN))], "Odd.")
+            group_of([replace(BOOKMARKS[1], body=Odd, command=command)], "Odd.")
+    group_of([replace(BOOKMARKS[1], body=Odd, command=replace(odd, options=HIDDEN))], "Odd.")
 
 
 HIDDEN = {"journal": CommandOption(is_hidden=True)}

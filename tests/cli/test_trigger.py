@@ -93,7 +93,7 @@ def test_a_workflow_that_is_published_later_or_under_another_name_is_begun_when_
     publish(LAMP)
     begun = json.loads(fired("press").stdout)
     assert begun["how"] == "begun"
-    for name in ("second", "theirs"):  # another publication, and the shelf of another tenant
+    for name in ("second", "theirs"):  # another publication, and those of another tenant
         assert "is not there" in fired(name).stderr
     publish(LAMP.replace("nodes:", "inputs: {type: object, required: [room]}\nnodes:"))
     assert "room" in fired("second").stderr  # the inputs of the new one do not fit

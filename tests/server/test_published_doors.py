@@ -351,11 +351,11 @@ async def test_a_name_that_means_something_else_is_refused_and_an_odd_one_is_ser
             refused = await it.publish(name, price(name))
             assert (refused.status_code, refused.json()["code"]) == (409, "name_taken"), name
             assert f"{means} here" in refused.json()["detail"], refused.text
-        # What came onto the shelf in another way hides nothing of the settings.
-        shelf = it.journal.shelf
+        # What was published in another way hides nothing of the settings.
+        definitions = it.journal.definitions
         for name in ("add", "helper", "gpt-5"):
-            await shelf.save("workflow", name, price(name), 0, tenant="north")
-            await shelf.publish("workflow", name, tenant="north")
+            await definitions.save("workflow", name, price(name), 0, tenant="north")
+            await definitions.publish("workflow", name, tenant="north")
             assert (await it.ask("POST", f"/v1/workflows/{name}/rollback", {"number": 1})).status_code == 409
         async with it.mcp("north") as client:
             tools = [each.name for each in (await client.list_tools()).tools]

@@ -14,7 +14,7 @@ from actum.core.errors import UnknownName, UsageError, WorkflowFailed
 from actum.core.interfaces import Journal
 from actum.core.provenance import Origin
 from actum.core.run.record import CallsRequested, Intended, Started
-from actum.core.stored.shelf import ShelfStore, StaleDraft
+from actum.core.stored.definitions import Definitions, StaleDraft
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.runs.given_tools import Toolish
@@ -51,20 +51,20 @@ def workflows(journal: Journal, *tools: Toolish, tenant: str = "", given: Sequen
     return PublishedWorkflows(journal, make, tenant=tenant, given=given)
 
 
-async def publish(shelf: ShelfStore, text: str, tenant: str = "") -> None:
+async def publish(definitions: Definitions, text: str, tenant: str = "") -> None:
     name = read_definition(text).name
-    draft = await shelf.draft("workflow", name, tenant=tenant)
-    await shelf.save("workflow", name, text, draft.revision if draft is not None else 0, tenant=tenant)
-    await shelf.publish("workflow", name, tenant=tenant)
+    draft = await definitions.draft("workflow", name, tenant=tenant)
+    await definitions.save("workflow", name, text, draft.revision if draft is not None else 0, tenant=tenant)
+    await definitions.publish("workflow", name, tenant=tenant)
 
 
 async def test_a_run_goes_on_with_the_versions_with_which_it_began(place: str) -> None:
     journal = open_journal(place)
-    shelf = journal.shelf
+    definitions = journal.definitions
     for word in ("old", "new"):
-        await publish(shelf, says("leaf", word))
-        await publish(shelf, uses("middle", "leaf"))
-    await publish(shelf, uses("top", "middle", "leaf", asks=True))
+        await publish(definitions, says("leaf", word))
+        await publish(definitions, uses("middle", "leaf"))
+    await publish(definitions, uses("top", "middle", "leaf", asks=True))
     top = await workflows(journal).open("top")
     assert (top.version, top.uses) == (1, {"leaf": 2, "middle": 1})
     waiting = await top.run()
@@ -73,8 +73,8 @@ async def test_a_run_goes_on_with_the_versions_with_which_it_began(place: str) -
 
     later = open_journal(place)  # another process, after somebody has rolled back
     try:
-        await later.shelf.rollback("workflow", "leaf", 1)
-        await publish(later.shelf, says("top", "other"))
+        await later.definitions.rollback("workflow", "leaf", 1)
+        await publish(later.definitions, says("top", "other"))
         answers = {waiting.pending[0].id: "yes"}
         fresh = await workflows(later).open("top", 1)
         assert fresh.uses == {"leaf": 3, "middle": 1}
@@ -95,11 +95,11 @@ async def test_a_run_goes_on_with_the_versions_with_which_it_began(place: str) -
 
 async def test_a_number_means_that_publication_for_ever() -> None:
     journal = MemoryJournal()
-    shelf = journal.shelf
-    await publish(shelf, says("leaf", "one"))
-    await publish(shelf, says("leaf", "two"))
-    await publish(shelf, uses("top", "leaf@1"))
-    await publish(shelf, uses("both", "leaf", "top"))
+    definitions = journal.definitions
+    await publish(definitions, says("leaf", "one"))
+    await publish(definitions, says("leaf", "two"))
+    await publish(definitions, uses("top", "leaf@1"))
+    await publish(definitions, uses("both", "leaf", "top"))
     assert (await (await workflows(journal).open("top")).run()).output == {"n0": {"said": "one"}}
     both = await workflows(journal).open("both")
     assert both.uses == {"leaf": 2, "leaf@1": 1, "top": 1}
@@ -123,56 +123,56 @@ async def test_a_tool_of_the_program_stands_before_a_publication_of_its_name() -
         return {"said": "tool"}
 
     journal = MemoryJournal()
-    await publish(journal.shelf, says("leaf", "shelf"))
+    await publish(journal.definitions, says("leaf", "published"))
     opened = await workflows(journal, leaf, given=["leaf"]).with_used(read_definition(uses("top", "leaf")))
     assert (opened.uses, (await opened.run()).output) == ({}, {"n0": {"said": "tool"}})
 
 
 async def test_cycles_by_name_are_refused_when_published_and_when_opened() -> None:
     journal = MemoryJournal()
-    shelf = journal.shelf
-    await publish(shelf, says("a", "x"))
+    definitions = journal.definitions
+    await publish(definitions, says("a", "x"))
     for text in (uses("a", "a"), uses("a", "a@1")):
         problems = await workflows(journal).problems_of(text, [])
         assert [each.message for each in problems] == ["a workflow can not use itself: a > a"]
-    await publish(shelf, uses("b", "a"))
-    await shelf.save("workflow", "a", uses("a", "b"), 1)
+    await publish(definitions, uses("b", "a"))
+    await definitions.save("workflow", "a", uses("a", "b"), 1)
     with pytest.raises(BadWorkflow, match="can not use itself: a > b > a"):
         await workflows(journal).publish("a", [])
-    await shelf.publish("workflow", "a")  # as two that publish at once could do
+    await definitions.publish("workflow", "a")  # as two that publish at once could do
     for name in ("a", "b"):
         with pytest.raises(UsageError, match="can not use itself"):
             await workflows(journal).open(name)
-    await publish(shelf, uses("c", "d"))
-    await publish(shelf, says("d", "x"))
-    await publish(shelf, uses("d", "c@1"))
+    await publish(definitions, uses("c", "d"))
+    await publish(definitions, says("d", "x"))
+    await publish(definitions, uses("d", "c@1"))
     with pytest.raises(UsageError, match="can not use itself: top > c > d > c"):
         await workflows(journal).with_used(read_definition(uses("top", "c", "d@1")))
 
 
 async def test_a_diamond_is_opened_once_and_too_many_publications_are_refused() -> None:
     journal = MemoryJournal()
-    shelf = journal.shelf
-    await publish(shelf, says("l0", "x"))
+    definitions = journal.definitions
+    await publish(definitions, says("l0", "x"))
     for level in range(1, 40):  # 2 ** 39 ways lead down
-        await publish(shelf, uses(f"r{level - 1}", f"l{level - 1}"))
-        await publish(shelf, uses(f"l{level}", f"l{level - 1}", f"r{level - 1}"))
+        await publish(definitions, uses(f"r{level - 1}", f"l{level - 1}"))
+        await publish(definitions, uses(f"l{level}", f"l{level - 1}", f"r{level - 1}"))
     assert len((await workflows(journal).open("l39")).uses) == 78
     names = [f"s{number}" for number in range(OPENED_MAX + 1)]
     for name in names:
-        await publish(shelf, says(name, "x"))
+        await publish(definitions, says(name, "x"))
     with pytest.raises(UsageError, match=f"more than {OPENED_MAX} publications"):
         await workflows(journal).with_used(read_definition(uses("top", *names)))
     for name in names[:5]:
         long = {"actum": "workflow/1", "name": name, "nodes": {}, "outputs": {"said": "x" * 900_000}}
-        await publish(shelf, json.dumps(long))
+        await publish(definitions, json.dumps(long))
     with pytest.raises(UsageError, match=f"or {OPENED_BYTES_MAX} bytes"):
         await workflows(journal).with_used(read_definition(uses("top", *names[:5])))
 
 
 async def test_only_what_passes_the_check_is_published_and_only_the_text_that_was_checked() -> None:
     journal = MemoryJournal()
-    shelf = journal.shelf
+    definitions = journal.definitions
     bad = {
         "desk": ("actum: workflow/1\nname: desk\nnodes: {a: {type: tool, tool: none}}", "line 3.*no tool 'none'"),
         "half": ("actum: workflow/1\nname: half", "nodes"),
@@ -181,16 +181,16 @@ async def test_only_what_passes_the_check_is_published_and_only_the_text_that_wa
         "pins": (uses("pins", "leaf@2"), "no published workflow 'leaf@2'"),
     }
     for name, (text, told) in bad.items():
-        await shelf.save("workflow", name, text, 0)
+        await definitions.save("workflow", name, text, 0)
         with pytest.raises(BadWorkflow, match=told):
             await workflows(journal).publish(name, [])
-        assert await shelf.published("workflow", name) is None
-    await shelf.publish("workflow", "other")  # past the check
+        assert await definitions.published("workflow", name) is None
+    await definitions.publish("workflow", "other")  # past the check
     with pytest.raises(BadWorkflow, match="the definition is called"):
         await workflows(journal).open("other")
     with pytest.raises(BadWorkflow):
         await workflows(journal).rollback("other", 1, [])
-    await shelf.save("workflow", "good", says("good", "x"), 0)
+    await definitions.save("workflow", "good", says("good", "x"), 0)
     with pytest.raises(StaleDraft):
         await workflows(journal).publish("good", [], revision=2)
     made = await workflows(journal).publish("good", [], revision=1, by="ann")
@@ -206,10 +206,10 @@ async def test_only_what_passes_the_check_is_published_and_only_the_text_that_wa
 
 async def test_nothing_begins_with_a_workflow_that_was_unpublished_and_what_began_goes_on() -> None:
     journal = MemoryJournal()
-    shelf, here = journal.shelf, workflows(journal)
-    await publish(shelf, says("leaf", "old"))
-    await publish(shelf, uses("top", "leaf", asks=True))
-    await publish(shelf, uses("pinned", "leaf@1"))
+    definitions, here = journal.definitions, workflows(journal)
+    await publish(definitions, says("leaf", "old"))
+    await publish(definitions, uses("top", "leaf", asks=True))
+    await publish(definitions, uses("pinned", "leaf@1"))
     waiting = await (await here.open("top")).run()
     was, used_by = await here.unpublish("leaf", by="ann")
     assert (was.number, used_by) == (1, ["top"])
@@ -226,17 +226,17 @@ async def test_nothing_begins_with_a_workflow_that_was_unpublished_and_what_bega
     again = await (await here.open("top")).run()
     with pytest.raises(WorkflowFailed, match="leaf"):
         await (await here.open("top")).resume(again.run_id, {again.pending[0].id: "yes"})
-    await publish(shelf, says("leaf", "new"))
+    await publish(definitions, says("leaf", "new"))
     assert (await (await here.open("leaf")).run()).output == {"said": "new"}
 
 
 async def test_a_tenant_neither_opens_nor_goes_on_with_what_is_another_tenants() -> None:
     journal = MemoryJournal()
-    shelf = journal.shelf
+    definitions = journal.definitions
     for tenant in ("north", "south"):
-        await publish(shelf, says("leaf", tenant), tenant)
-        await publish(shelf, uses("top", "leaf", asks=True), tenant)
-    await publish(shelf, says("own", "x"), "south")
+        await publish(definitions, says("leaf", tenant), tenant)
+        await publish(definitions, uses("top", "leaf", asks=True), tenant)
+    await publish(definitions, says("own", "x"), "south")
     waiting = await (await workflows(journal, tenant="north").open("top")).run(tenant="north")
     with pytest.raises(UnknownName):
         await workflows(journal, tenant="north").open("own")
@@ -280,8 +280,8 @@ async def test_literals_of_an_imported_file_are_the_developers_only_after_it_was
     careful = Rules(Rule("deny", tools="send", when="!trusted(to)"), Rule("allow"))
     with pytest.raises(WorkflowFailed, match="send"):
         await Workflow(definition, [send], journal=journal, policy=careful).run({"who": "ann"})
-    shelf = journal.shelf
-    await shelf.save("workflow", "news", text, 0)
+    definitions = journal.definitions
+    await definitions.save("workflow", "news", text, 0)
 
     def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
         return Workflow(definition, [send], journal=journal, policy=careful, version=version, uses=uses)
@@ -341,7 +341,7 @@ async def test_a_list_reads_no_text_and_looks_once_while_nothing_is_published(tm
             "actum: workflow/1\nname: code\nnodes: {c: {type: code, language: python, code: 'def main(): return 1'}}",
         ),
     ):
-        await journal.shelf.save("workflow", name, text, 0)
+        await journal.definitions.save("workflow", name, text, 0)
         await writing.publish(name, tools)
     reading = opened()
     database.asked.clear()
@@ -361,7 +361,7 @@ async def test_a_list_reads_no_text_and_looks_once_while_nothing_is_published(tm
     database.asked.clear()
     assert await reading.listed() is found
     assert len(database.asked) == 1
-    await journal.shelf.save("workflow", "pays", paying.replace("Pays.", "Pays all."), 1)
+    await journal.definitions.save("workflow", "pays", paying.replace("Pays.", "Pays all."), 1)
     await writing.publish("pays", tools)
     again = await reading.listed()  # what another process published
     assert (again["pays"].tool.description, again["by_number"].tool.effects) == ("Pays all.", None)

@@ -17,7 +17,7 @@ from .journals import open_journal
 from .secrets import kept_secrets
 from .settings import Settings
 from .task_queue import open_queue
-from .workflows import WorkflowParts, shelf_of_tenant
+from .workflows import WorkflowParts, workflows_of_tenant
 
 
 @asynccontextmanager
@@ -38,7 +38,7 @@ async def open_application(settings: Settings, tools: Sequence[Toolish] = ()) ->
         runner = Runner(journal=journal)
         listed = await list_tools(tools, settings.tool_labels) if tools else []
         parts = WorkflowParts(settings=settings, tools=tools, journal=journal)
-        workflows = GivenWorkflows({}, lambda tenant: shelf_of_tenant(parts, tenant=tenant, tools=listed), listed)
+        workflows = GivenWorkflows({}, lambda tenant: workflows_of_tenant(parts, tenant=tenant, tools=listed), listed)
         tasking = Tasking(open_queue(settings, journal))
         secrets = kept_secrets(os.environ)
         yield Api(runner, GivenAgents({}), SystemClock(), tasking, workflows, features, secrets)

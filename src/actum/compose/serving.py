@@ -285,7 +285,7 @@ async def served_agents(
     speaking: dict[str, Agent[object]] = {}
     if workflows is not None:
         await workflows.check_names(tools, tuple(settings.agents))
-        await workflows.look_at_shelf()
+        await workflows.look_at_published()
         speaking = {name: workflows.agent(name) for name in workflows.names}
     if not settings.agents:
         made = make_agent(

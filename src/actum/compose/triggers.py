@@ -17,7 +17,7 @@ from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.run.task import TaskLine, TaskOptions
-from ..core.stored.shelf import reference
+from ..core.stored.definitions import reference
 from ..core.user import User
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..runs.options import ConversationOptions
@@ -77,10 +77,10 @@ def open_triggers(
     """
 
     async def published(tenant: str, name: str) -> Workflow:
-        shelf = await workflows.shelf(tenant)
-        if shelf is None:
+        published = await workflows.published(tenant)
+        if published is None:
             raise UnknownName("no workflow is called {name!r}", name=name)
-        return await shelf.open(*reference(name))  # the latest one, at each event
+        return await published.open(*reference(name))  # the latest one, at each event
 
     async def workflow(name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions) -> TaskLine:
         principal, tenant = whose(name, table)

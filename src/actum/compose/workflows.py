@@ -22,7 +22,7 @@ from ..core.model import Model
 from ..core.policy import Approver
 from ..core.run.record import Started
 from ..core.secrets.store import SecretSource
-from ..core.stored.shelf import reference
+from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..journal.recording import RunState
 from ..policy.file import PolicyFile
@@ -101,7 +101,7 @@ class WorkflowParts(Struct, frozen=True, kw_only=True):
         )
 
 
-SHELVES_MAX = 1_000
+TENANTS_MAX = 1_000
 """The published workflows of so many tenants are kept open."""
 SPEAKERS_MAX = 500
 """So many agents that stand for published workflows are kept."""
@@ -126,7 +126,7 @@ class Workflows:
         self._secrets = open_secrets(environment)
         self._built: dict[str, Workflow] = {}
         self._agents: dict[str, Agent[object]] = {}
-        self._shelves: dict[str, PublishedWorkflows] = {}
+        self._published: dict[str, PublishedWorkflows] = {}
         self._open: dict[str, PublishedWorkflows | None] = {}
         self._speakers: dict[tuple[str, str, tuple[tuple[str, int], ...]], Agent[object]] = {}
 
@@ -161,11 +161,11 @@ class Workflows:
             UsageError: the workflow can not be built; the message says why.
         """
         workflow = self.get(name)
-        shelf = await self._operators(name)
-        if shelf is None:
+        published = await self._operators(name)
+        if published is None:
             return workflow
         try:
-            return await shelf.with_used(workflow.definition)
+            return await published.with_used(workflow.definition)
         except (UsageError, BadWorkflow) as error:
             raise UsageError("[workflows.{name}]: {why}", name=name, why=error) from None
 
@@ -191,25 +191,25 @@ class Workflows:
             return await self.opened(name)
         return await self.of(run_id, RunState(entries).beginning())
 
-    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
+    async def published(self, tenant: str) -> PublishedWorkflows | None:
         """The published workflows of a tenant, with the tools of the settings; None where the journal keeps none."""
-        if tenant not in self._shelves:
+        if tenant not in self._published:
             try:
                 tools = load_tools(self._settings, self._folder, self._egress)
                 made = await published_workflows(self._parts(self._settings, tools), tenant=tenant)
             except UsageError:
                 return None
-            if len(self._shelves) >= SHELVES_MAX:
-                self._shelves.pop(next(iter(self._shelves)))
-            self._shelves[tenant] = made
-        return self._shelves[tenant]
+            if len(self._published) >= TENANTS_MAX:
+                self._published.pop(next(iter(self._published)))
+            self._published[tenant] = made
+        return self._published[tenant]
 
-    async def look_at_shelf(self) -> None:
+    async def look_at_published(self) -> None:
         """Read what the tenant without a name has published: lists then need no journal that answers at once."""
-        shelf = await self.shelf("")
-        if shelf is not None:
+        published = await self.published("")
+        if published is not None:
             with suppress(JournalError):
-                await shelf.listed()
+                await published.listed()
 
     async def default_tools(self) -> Sequence[Tool]:
         """The tools that published workflows may call."""
@@ -229,12 +229,12 @@ class Workflows:
         if started.agent in self.names and not started.version:
             own = await self._operators(started.agent)
             return self.get(started.agent) if own is None else await own.of_run(run_id, tenant=started.tenant)
-        shelf = await self.shelf(started.tenant)
-        if shelf is None:
+        published = await self.published(started.tenant)
+        if published is None:
             raise UsageError(
                 "there is no workflow {agent!r} here, and the journal keeps no published ones", agent=started.agent
             )
-        return await shelf.of_run(run_id)
+        return await published.of_run(run_id)
 
     def agent(self, name: str) -> Agent[object]:
         """An agent that stands for a workflow, for doors that know agents only.
@@ -322,7 +322,7 @@ class Workflows:
             await workflow.aclose()
         self._built.clear()
         self._agents.clear()
-        self._shelves.clear()
+        self._published.clear()
         self._open.clear()
         self._speakers.clear()
 
@@ -418,22 +418,22 @@ def workflow_text(path: str) -> bytes:
 
 
 async def published_workflows(parts: WorkflowParts, *, tenant: str = "", name: str = "") -> PublishedWorkflows:
-    """The published workflows of a journal's shelf.
+    """The published workflows in a journal.
 
     Args:
         parts: what they are made with.
-        tenant: whose shelf is meant.
+        tenant: whose definitions are meant.
         name: what runs of a definition that is not published are called; by default the name in the definition.
 
     Raises:
-        UsageError: the journal keeps no shelf.
+        UsageError: the journal keeps no definitions.
     """
 
     listed = await list_tools(parts.tools, parts.settings.tool_labels)
-    return shelf_of_tenant(parts, tenant=tenant, name=name, tools=listed)
+    return workflows_of_tenant(parts, tenant=tenant, name=name, tools=listed)
 
 
-def shelf_of_tenant(
+def workflows_of_tenant(
     parts: WorkflowParts, *, tenant: str, name: str = "", tools: Sequence[Tool] = ()
 ) -> PublishedWorkflows:
     """The same, where the definitions of the tools are known.
@@ -443,7 +443,7 @@ def shelf_of_tenant(
         tools: the tools; none for what only reads or takes out of use.
 
     Raises:
-        UsageError: the journal keeps no shelf.
+        UsageError: the journal keeps no definitions.
     """
 
     def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:

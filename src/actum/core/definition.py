@@ -1,5 +1,5 @@
 """Definitions: texts that people write, check, publish and roll back, such as workflows. What is the same for each kind
-of them; where they are kept is in `core.stored.shelf`.
+of them; where they are kept is in `core.stored.definitions`.
 """
 
 from __future__ import annotations

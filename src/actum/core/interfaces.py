@@ -39,12 +39,12 @@ from .user import User
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from .stored.definitions import Definitions
     from .stored.kept_object import ObjectStore
     from .stored.key import KeyStore
     from .stored.passed import PassedRequests
     from .stored.position import Positions
     from .stored.session import SessionStore
-    from .stored.shelf import ShelfStore
     from .stores import Stores
 
     Deps = TypeVar("Deps", default=object, covariant=True)
@@ -634,7 +634,7 @@ class Journal(Protocol):
         """Small objects that a server keeps for its callers."""
 
     @property
-    def shelf(self) -> ShelfStore:
+    def definitions(self) -> Definitions:
         """Texts that people write and publish, such as workflows."""
 
     @property

@@ -3,7 +3,8 @@
     NOTES = DefinitionKind(name="note", plural="notes", read=read_note)
 
 The operations at `/v1/notes` and the commands `actum notes publish`, `versions`, `diff`, `rollback` and `unpublish` are
-made from the kind. What is published is in use from the next request on, in every process: `app.journal.shelf` has it.
+made from the kind. What is published is in use from the next request on, in every process: `app.journal.definitions`
+has it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
         read: reads and checks a text, and says what is in it; raises `BadText` where something is wrong with it. Where
             the text has no name of its own, a file is published under its own name.
         difference: how two texts differ; raises `BadText` where one can not be read.
-        open: `async (app, who)`: what publishes the texts of the caller's tenant, a `runs.definitions.DefinitionShelf`,
+        open: `async (app, who)`: what publishes the texts of the caller's tenant, a `runs.definitions.Publisher`,
             where more than `read` takes part, such as the tools of a server; None in the place of it where the caller
             has none of this kind.
         means: `async (app, name)`: what else a name means on the server, such as `an agent`; empty for nothing.

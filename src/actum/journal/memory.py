@@ -36,11 +36,11 @@ from ..core.secrets.sealed import SealedWords, open_words, seal_words
 from ..core.stores import RecordPlace
 
 if TYPE_CHECKING:
+    from ..core.stored.definitions import Definitions
     from ..core.stored.kept_object import ObjectStore
     from ..core.stored.key import KeyStore
     from ..core.stored.position import Positions
     from ..core.stored.session import SessionStore
-    from ..core.stored.shelf import ShelfStore
     from ..core.stores import Stores
     from ..storage.memory import BesideMemory
 
@@ -104,8 +104,8 @@ class MemoryJournal:
         return self._beside.objects
 
     @property
-    def shelf(self) -> ShelfStore:
-        return self._beside.shelf
+    def definitions(self) -> Definitions:
+        return self._beside.definitions
 
     @property
     def positions(self) -> Positions:

@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from ..core.definition import BadText, NameTaken, ReadDefinition, TextProblem
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
-from ..core.stored.shelf import Publication, StaleDraft, no_draft, no_publication
+from ..core.stored.definitions import Publication, StaleDraft, no_draft, no_publication
 from .administration import put_on_record
 
 Check = Callable[[str, str], Awaitable[ReadDefinition]]
 """Reads a text that is to stand under a name, and says what is in it."""
 
 
-class DefinitionShelf:
+class Publisher:
     """What one tenant has written and published of one kind.
 
     Args:
@@ -91,14 +91,16 @@ class DefinitionShelf:
             BadText: something is wrong with the text.
         """
         self.check_name(name)
-        shelf = self._journal.shelf
-        draft = await shelf.draft(self.kind, name, tenant=self._tenant)
+        definitions = self._journal.definitions
+        draft = await definitions.draft(self.kind, name, tenant=self._tenant)
         if draft is None:
             raise no_draft(self.kind, name)
         if revision is not None and revision != draft.revision:
             raise StaleDraft(draft, revision)
         about = (await self.check(name, draft.text)).about
-        made = await shelf.publish(self.kind, name, revision=draft.revision, tenant=self._tenant, by=by, about=about)
+        made = await definitions.publish(
+            self.kind, name, revision=draft.revision, tenant=self._tenant, by=by, about=about
+        )
         await self._tell("publish", made, by, key_id)
         return made
 
@@ -111,12 +113,12 @@ class DefinitionShelf:
             BadText: something is wrong with the text.
         """
         self.check_name(name)
-        shelf = self._journal.shelf
-        older = await shelf.published(self.kind, name, number, tenant=self._tenant)
+        definitions = self._journal.definitions
+        older = await definitions.published(self.kind, name, number, tenant=self._tenant)
         if older is None:
             raise no_publication(self.kind, name, number)
         about = (await self.check(name, older.text)).about
-        made = await shelf.rollback(self.kind, name, number, tenant=self._tenant, by=by, about=about)
+        made = await definitions.rollback(self.kind, name, number, tenant=self._tenant, by=by, about=about)
         await self._tell("rollback", made, by, key_id)
         return made
 
@@ -134,7 +136,7 @@ class DefinitionShelf:
         Raises:
             UnknownName: nothing is published under this name.
         """
-        was = await self._journal.shelf.unpublish(self.kind, name, tenant=self._tenant)
+        was = await self._journal.definitions.unpublish(self.kind, name, tenant=self._tenant)
         await self._tell("unpublish", was, by, key_id)
         return was, await self._used_by(name) if self._used_by is not None else ()
 

@@ -52,7 +52,7 @@ class WorkflowsByName(Protocol):
     def description(self, name: str) -> str:
         """What the workflow of a name is good for."""
 
-    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
+    async def published(self, tenant: str) -> PublishedWorkflows | None:
         """The published workflows of a tenant; None where there are none."""
 
     def speaker(self, workflow: Workflow, tenant: str) -> Agent[object]:
@@ -74,18 +74,18 @@ class GivenWorkflows:
 
     Args:
         workflows: the workflows by name.
-        shelf: the published workflows of a tenant; None where none are published.
+        published: the published workflows of a tenant; None where none are published.
         tools: what published workflows may call.
     """
 
     def __init__(
         self,
         workflows: Mapping[str, Workflow],
-        shelf: Callable[[str], PublishedWorkflows] | None = None,
+        published: Callable[[str], PublishedWorkflows] | None = None,
         tools: Sequence[Tool] = (),
     ) -> None:
         self._workflows = workflows
-        self._shelf = shelf
+        self._published = published
         self._tools = tools
 
     @property
@@ -119,9 +119,9 @@ class GivenWorkflows:
         """An agent that stands for a workflow that a tenant has published."""
         return speaking_agent(workflow, description=workflow.definition.description)
 
-    async def shelf(self, tenant: str) -> PublishedWorkflows | None:
+    async def published(self, tenant: str) -> PublishedWorkflows | None:
         """The published workflows of a tenant; None where there are none."""
-        return self._shelf(tenant) if self._shelf is not None else None
+        return self._published(tenant) if self._published is not None else None
 
     async def default_tools(self) -> Sequence[Tool]:
         """The tools that published workflows may call."""
@@ -133,8 +133,8 @@ class GivenWorkflows:
         Raises:
             UsageError: there is none.
         """
-        if started.version and self._shelf is not None:
-            return await self._shelf(started.tenant).of_run(run_id)
+        if started.version and self._published is not None:
+            return await self._published(started.tenant).of_run(run_id)
         return self.get(started.agent)
 
 
@@ -152,21 +152,21 @@ class PublishedOffer:
         """The workflows that a tenant has published, in the order of their names: the same object as long as nothing is
         published. While the journal does not answer, this is the list that was read last.
         """
-        shelf = await self._workflows.shelf(tenant)
-        if shelf is None:
+        published = await self._workflows.published(tenant)
+        if published is None:
             return {}
         try:
-            async with asyncio.timeout(LOOK_S if shelf.latest is not None else None):
-                return await shelf.listed()
+            async with asyncio.timeout(LOOK_S if published.latest is not None else None):
+                return await published.listed()
         except (TimeoutError, JournalError):
-            if shelf.latest is None:
+            if published.latest is None:
                 raise
-            return shelf.latest
+            return published.latest
 
     async def publications_made(self, tenant: str) -> int:
         """How often a tenant has published something: read in the same time however much that is."""
-        shelf = await self._workflows.shelf(tenant)
-        return await shelf.publications_made() if shelf is not None else 0
+        published = await self._workflows.published(tenant)
+        return await published.publications_made() if published is not None else 0
 
     async def runner(self, among: Runner, tenant: str, name: str) -> Runner | None:
         """What makes a call of a published workflow as a tool; None where the tenant has none of this name.
@@ -217,22 +217,22 @@ class PublishedOffer:
         Raises:
             UsageError: the workflow can not be run now.
         """
-        shelf = await self._workflows.shelf(tenant)
-        if shelf is None or name not in await shelf.listed():
+        published = await self._workflows.published(tenant)
+        if published is None or name not in await published.listed():
             return None
         with suppress(UnknownName):
             try:
-                return await shelf.open(name)
+                return await published.open(name)
             except BadWorkflow as bad:
                 raise _not_now(name, bad) from None
         return None
 
     async def _with_version(self, started: Started, name: str) -> Workflow:
-        shelf = await self._workflows.shelf(started.tenant)
-        if shelf is None:
+        published = await self._workflows.published(started.tenant)
+        if published is None:
             raise UsageError("the journal keeps no published workflows, and the run uses {name!r}", name=name)
         try:
-            return await shelf.with_version(name, started.uses)
+            return await published.with_version(name, started.uses)
         except BadWorkflow as bad:
             raise _not_now(name, bad) from None
 

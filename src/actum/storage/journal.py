@@ -64,12 +64,12 @@ from .database import Database, Row
 from .schema import JournalSchema, make_tables
 from .stores import DatabaseStores, forget_rows_of_run
 from .tables.counts import DatabaseCounts
+from .tables.definitions import DatabaseDefinitions
 from .tables.keys import DatabaseKeys
 from .tables.objects import DatabaseObjects
 from .tables.passed import DatabasePassed
 from .tables.positions import DatabasePositions
 from .tables.sessions import DatabaseSessions
-from .tables.shelf import DatabaseShelf
 from .tables.tasks import DatabaseTasks, tell_task
 from .tables.webhooks import tell_webhook
 from .writer import Writer
@@ -127,7 +127,7 @@ class DatabaseJournal:
         passed: a line of each request for a model that was passed on to an upstream.
         objects: small objects that a server keeps for its callers.
         positions: how far triggers have come.
-        shelf: texts that people write and publish, such as workflows.
+        definitions: texts that people write and publish, such as workflows.
         stores: the tables of features.
     """
 
@@ -163,7 +163,7 @@ class DatabaseJournal:
         self.passed = DatabasePassed(self._writer, self._check_format)
         self.objects = DatabaseObjects(self._writer, self._check_format)
         self.positions = DatabasePositions(self._writer, self._check_format)
-        self.shelf = DatabaseShelf(self._writer, self._check_format, now)
+        self.definitions = DatabaseDefinitions(self._writer, self._check_format, now)
         self.stores = DatabaseStores(self._writer, self._check_format, record_kinds)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)

@@ -14,11 +14,11 @@ from .journal import forget_beside
 from .schema import SQLITE, make_tables
 from .sqlite import SQLiteDatabase
 from .stores import DatabaseStores
+from .tables.definitions import DatabaseDefinitions
 from .tables.keys import DatabaseKeys
 from .tables.objects import DatabaseObjects
 from .tables.positions import DatabasePositions
 from .tables.sessions import DatabaseSessions
-from .tables.shelf import DatabaseShelf
 from .writer import Writer
 
 
@@ -75,7 +75,7 @@ class BesideMemory:
         record_kinds: the kinds of records that features bring.
 
     Attributes:
-        keys, sessions, objects, positions, shelf, stores: as beside `DatabaseJournal`.
+        keys, sessions, objects, positions, definitions, stores: as beside `DatabaseJournal`.
     """
 
     def __init__(self, now: Callable[[], float], record_kinds: RecordKinds = NO_KINDS) -> None:
@@ -85,7 +85,7 @@ class BesideMemory:
         self.sessions = DatabaseSessions(writer, _nothing)
         self.objects = DatabaseObjects(writer, _nothing)
         self.positions = DatabasePositions(writer, _nothing)
-        self.shelf = DatabaseShelf(writer, _nothing, now)
+        self.definitions = DatabaseDefinitions(writer, _nothing, now)
         self.stores = DatabaseStores(writer, _nothing, record_kinds)
 
     async def forget(self, run_id: str) -> None:

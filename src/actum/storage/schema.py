@@ -137,9 +137,8 @@ CREATE INDEX objects_by_run ON objects (run_id);
 -- How far triggers have come; see `core.stored.position`.
 CREATE TABLE positions (name TEXT PRIMARY KEY, position TEXT NOT NULL);
 
--- Texts that people write and publish, such as workflows; see `core.stored.shelf`. The publications in use stand once
--- more
--- without their texts, and are counted, for lists.
+-- Texts that people write and publish, such as workflows; see `core.stored.definitions`. The publications in use are
+-- listed once more without their texts, and are counted, for lists.
 CREATE TABLE drafts (
     tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, text BLOB NOT NULL, revision INTEGER NOT NULL,
     digest TEXT NOT NULL, at REAL NOT NULL, author TEXT NOT NULL, published INTEGER NOT NULL,

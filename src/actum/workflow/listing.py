@@ -1,7 +1,7 @@
 """What lists tell of published workflows: read without the texts, so that a list of thousands costs little.
 
-Whoever publishes a workflow writes a `WorkflowCard` beside the text; see `core.stored.shelf.PublicationInUse`. The
-effects of a workflow are not on the card: they follow from the tools as they are now.
+Whoever publishes a workflow writes a `WorkflowCard` beside the text; see `core.stored.definitions.PublicationInUse`.
+The effects of a workflow are not on the card: they follow from the tools as they are now.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.json import JsonObject
-from ..core.stored.shelf import PublicationInUse
+from ..core.stored.definitions import PublicationInUse
 from ..core.tool import Effects, Tool
 from .definition.graph import Definition, nodes_in
 from .definition.tool_names import tool_names, workflow_names

@@ -23,7 +23,7 @@ from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import ModelSettings
 from ..core.secret_values import secret_paths
-from ..core.stored.shelf import reference
+from ..core.stored.definitions import reference
 from ..schema.schema import compile_schema
 from .definition.expression import ROOTS, Expression, ListOf, Named, ObjectOf, compile_value, is_computed
 from .definition.graph import Definition, Edge, Graph, GraphNode

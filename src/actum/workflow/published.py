@@ -1,4 +1,4 @@
-"""Opens workflows of the shelf (`core.stored.shelf`), and publishes them.
+"""Opens published workflows (`core.stored.definitions`), and publishes them.
 
 A node `{type: workflow, workflow: price}` stands for what is published under `price` when the run begins, and
 `price@3` for publication 3. Which publications a run uses is on record in its first entry, down to the workflows that
@@ -18,16 +18,16 @@ from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.process.worker_thread import off_loop
 from ..core.run.record import Started
-from ..core.stored.shelf import (
+from ..core.stored.definitions import (
+    Definitions,
     Publication,
     PublicationInUse,
-    ShelfStore,
     no_publication,
     reference,
     text_digest,
 )
 from ..core.tool import Tool
-from ..runs.definitions import DefinitionShelf
+from ..runs.definitions import Publisher
 from .definition.graph import Definition
 from .definition.text import BadWorkflow
 from .definition.tool_names import workflow_names
@@ -62,13 +62,13 @@ class MakeWorkflow(Protocol):
 
 
 class PublishedWorkflows:
-    """Opens the workflows of a tenant's shelf, each with the workflows that its nodes use.
+    """Opens the published workflows of a tenant, each with the workflows that its nodes use.
 
     Args:
-        journal: keeps the shelf, and the runs. What is published is put on record here.
+        journal: keeps the texts, and the runs. What is published is put on record here.
         make: makes a workflow of a definition.
         given: the names of the tools that the program gives. A node that names one of them means the tool.
-        tenant: whose shelf is meant.
+        tenant: whose definitions are meant.
         tools: the definitions of these tools, from which the effects of the workflows follow in lists; their names need
             not stand in `given` again.
         means: says what else a name means where the workflows are served, such as `an agent`; empty for nothing. Under
@@ -78,7 +78,7 @@ class PublishedWorkflows:
         latest: what `listed` gave when it could last be read; None before.
 
     Raises:
-        UsageError: the journal keeps no shelf.
+        UsageError: the journal keeps no definitions.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class PublishedWorkflows:
         means: Callable[[str], str] | None = None,
     ) -> None:
         self._journal = journal
-        self._shelf = journal.shelf
+        self._store = journal.definitions
         self._definitions: dict[str, Definition] = {}
         self._make = make
         self._given = frozenset(given) | {tool.name for tool in tools}
@@ -108,7 +108,7 @@ class PublishedWorkflows:
 
     @property
     def tenant(self) -> str:
-        """Whose shelf this is."""
+        """Whose workflows these are."""
         return self._tenant
 
     async def listed(self) -> Mapping[str, ListedWorkflow]:
@@ -119,7 +119,7 @@ class PublishedWorkflows:
         await self._look()
         if self._listed is None:
             made = self._made
-            in_use = await self._shelf.in_use(_KIND, tenant=self._tenant)
+            in_use = await self._store.in_use(_KIND, tenant=self._tenant)
             found = [(each, card) for each in in_use if (card := await self._card(each)) is not None]
             self.latest = self._known = listed(found, self._tools, self._known)
             if made != self._made:
@@ -129,11 +129,11 @@ class PublishedWorkflows:
 
     async def publications_made(self) -> int:
         """How often something was published here."""
-        return await self._shelf.publications_made(_KIND, tenant=self._tenant)
+        return await self._store.publications_made(_KIND, tenant=self._tenant)
 
     async def _look(self) -> None:
         """Forget what was known of the publications in use where something was published since."""
-        made = await self._shelf.publications_made(_KIND, tenant=self._tenant)
+        made = await self._store.publications_made(_KIND, tenant=self._tenant)
         if made != self._made:
             self._made, self._listed = made, None
             self._opened.clear()
@@ -147,7 +147,7 @@ class PublishedWorkflows:
         card = read_card(line.about)
         if card is not None:
             return card
-        publication = await self._shelf.published(_KIND, line.name, line.number, tenant=self._tenant)
+        publication = await self._store.published(_KIND, line.name, line.number, tenant=self._tenant)
         try:
             return card_of(await self._definition_in(publication)) if publication is not None else None
         except BadWorkflow:
@@ -174,7 +174,7 @@ class PublishedWorkflows:
         if known is not None:
             return known
         made = self._made
-        publication = await self._shelf.published(_KIND, name, number, tenant=self._tenant)
+        publication = await self._store.published(_KIND, name, number, tenant=self._tenant)
         if publication is None:
             raise no_publication(_KIND, name, number)
         if number is not None and began_with is None:
@@ -220,7 +220,7 @@ class PublishedWorkflows:
 
         Args:
             run_id: the run.
-            tenant: whose run it is; None for the tenant whose shelf this is.
+            tenant: whose run it is; None for the tenant whose workflows these are.
 
         Raises:
             UsageError: the run is none of a workflow.
@@ -252,7 +252,7 @@ class PublishedWorkflows:
         published = [tool for each in used for tool in await each.as_tool().list_tools()]
         return await off_loop(len(text), check_tools, checked, [*tools, *published])
 
-    def definitions(self, tools: Sequence[Tool] = ()) -> DefinitionShelf:
+    def publisher(self, tools: Sequence[Tool] = ()) -> Publisher:
         """The same workflows as texts: what checks, publishes, rolls back and unpublishes them.
 
         Args:
@@ -268,7 +268,7 @@ class PublishedWorkflows:
                 raise BadWorkflow([_other_name(definition.name, name)])
             return ReadDefinition(name=definition.name, about=written_card(definition))
 
-        return DefinitionShelf(
+        return Publisher(
             self._journal,
             _KIND,
             "workflows",
@@ -281,18 +281,18 @@ class PublishedWorkflows:
     async def publish(
         self, name: str, tools: Sequence[Tool], *, revision: int | None = None, by: str = "", key_id: str = ""
     ) -> Publication:
-        """Publish the draft of a workflow; see `DefinitionShelf.publish`. `tools` are the tools of the program."""
-        return await self.definitions(tools).publish(name, revision=revision, by=by, key_id=key_id)
+        """Publish the draft of a workflow; see `Publisher.publish`. `tools` are the tools of the program."""
+        return await self.publisher(tools).publish(name, revision=revision, by=by, key_id=key_id)
 
     async def rollback(
         self, name: str, number: int, tools: Sequence[Tool], *, by: str = "", key_id: str = ""
     ) -> Publication:
-        """Publish an older publication anew; see `DefinitionShelf.rollback`. `tools` are the tools of the program."""
-        return await self.definitions(tools).rollback(name, number, by=by, key_id=key_id)
+        """Publish an older publication anew; see `Publisher.rollback`. `tools` are the tools of the program."""
+        return await self.publisher(tools).rollback(name, number, by=by, key_id=key_id)
 
     async def unpublish(self, name: str, *, by: str = "", key_id: str = "") -> tuple[Publication, Sequence[str]]:
-        """Take a workflow out of use; see `DefinitionShelf.unpublish`. Runs keep the versions with which they began."""
-        return await self.definitions().unpublish(name, by=by, key_id=key_id)
+        """Take a workflow out of use; see `Publisher.unpublish`. Runs keep the versions with which they began."""
+        return await self.publisher().unpublish(name, by=by, key_id=key_id)
 
     def _meaning(self, name: str) -> str:
         return self._means(name) or ("a tool" if name in self._given else "")
@@ -308,11 +308,11 @@ class PublishedWorkflows:
         """Raises:
         UnknownName: the workflow was taken out of use: no publication of it begins a run.
         """
-        if await self._shelf.published(_KIND, name, tenant=self._tenant) is None:
+        if await self._store.published(_KIND, name, tenant=self._tenant) is None:
             raise no_publication(_KIND, name)
 
     def _opening(self, began_with: Mapping[str, int] | None = None) -> _Opening:
-        return _Opening(self._definition_in, self._shelf, self._make, self._given, self._tenant, began_with)
+        return _Opening(self._definition_in, self._store, self._make, self._given, self._tenant, began_with)
 
     async def _definition_in(self, publication: Publication) -> Definition:
         """The definition in a publication.
@@ -342,14 +342,14 @@ class _Opening:
     def __init__(
         self,
         definition_in: Callable[[Publication], Awaitable[Definition]],
-        shelf: ShelfStore,
+        store: Definitions,
         make: MakeWorkflow,
         given: frozenset[str],
         tenant: str,
         began_with: Mapping[str, int] | None,
     ) -> None:
         self._definition_in = definition_in
-        self._shelf = shelf
+        self._store = store
         self._make = make
         self._given = given
         self._tenant = tenant
@@ -415,8 +415,8 @@ class _Opening:
 
     async def _published(self, name: str, number: int | None) -> Publication | None:
         try:
-            return await self._shelf.published(_KIND, name, number, tenant=self._tenant)
-        except UsageError:  # a tool of the program may have a name that is none for the shelf
+            return await self._store.published(_KIND, name, number, tenant=self._tenant)
+        except UsageError:  # a tool of the program may have a name that no definition can have
             return None
 
 

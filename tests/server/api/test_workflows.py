@@ -74,11 +74,11 @@ async def desk(journal: Journal | None = None, bank: Bank | None = None) -> Asyn
         tools = [*bank.tools, *used]
         return Workflow(definition, tools, policy=NoDrop(), journal=journal, version=version, uses=uses)  # type: ignore[arg-type]
 
-    def shelf(tenant: str) -> PublishedWorkflows:
+    def published(tenant: str) -> PublishedWorkflows:
         return PublishedWorkflows(journal, make, tenant=tenant)
 
     door = ApiRoutes(
-        runner, GivenAgents({}), drain_s=0.1, workflows=GivenWorkflows(made, shelf, await runner.list_tools())
+        runner, GivenAgents({}), drain_s=0.1, workflows=GivenWorkflows(made, published, await runner.list_tools())
     )
     async with serving(app_of(door)) as url, httpx.AsyncClient(base_url=url, timeout=HANGS_S) as client:
         yield WebApplication(bank, journal, door, client, url)

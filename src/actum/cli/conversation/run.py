@@ -406,8 +406,8 @@ async def resume_workflow(
             egress=options.egress(),
             models=workflow_models(settings, table),
         )
-        shelf = tenant if own is None else ""  # a workflow of the settings uses what the operator published
-        workflows = await published_workflows(parts, tenant=shelf, name=started.agent)
+        whose = tenant if own is None else ""  # a workflow of the settings uses what the operator published
+        workflows = await published_workflows(parts, tenant=whose, name=started.agent)
         workflow = await workflows.of_run(run_id, tenant=tenant)
         trace = Trace(terminal, verbose=how.verbose and not how.as_json, streaming=not how.as_json, quiet=True)
         try:

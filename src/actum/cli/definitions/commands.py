@@ -19,11 +19,11 @@ from ...compose.settings import Settings
 from ...core.definition import BadText, DefinitionChange, TextProblem
 from ...core.errors import UsageError
 from ...core.json import Json, dumps
-from ...core.stored.shelf import (
+from ...core.stored.definitions import (
+    DefinitionDraft,
+    Definitions,
+    ListedDefinition,
     Publication,
-    ShelfDraft,
-    ShelfName,
-    ShelfStore,
     StaleDraft,
     no_draft,
     no_publication,
@@ -51,11 +51,11 @@ _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
 
 def is_name(source: str) -> bool:
-    """Whether an argument is a name on the shelf, and not a file: a name has no dot and no slash."""
+    """Whether an argument is the name of a definition, and not a file: a name has no dot and no slash."""
     return not any(sign in source for sign in "./\\")
 
 
-async def found_in(source: str, kind: str, shelf: ShelfStore, tenant: str) -> ShelfDraft | Publication:
+async def found_in(source: str, kind: str, definitions: Definitions, tenant: str) -> DefinitionDraft | Publication:
     """What is under a name, or under one of its numbers; `name@draft` is the draft.
 
     Raises:
@@ -63,12 +63,12 @@ async def found_in(source: str, kind: str, shelf: ShelfStore, tenant: str) -> Sh
     """
     if source.endswith(_DRAFT):
         name = source.removesuffix(_DRAFT)
-        draft = await shelf.draft(kind, name, tenant=tenant)
+        draft = await definitions.draft(kind, name, tenant=tenant)
         if draft is None:
             raise no_draft(kind, name)
         return draft
     name, number = reference(source)
-    publication = await shelf.published(kind, name, number, tenant=tenant)
+    publication = await definitions.published(kind, name, number, tenant=tenant)
     if publication is None:
         raise no_publication(kind, name, number)
     return publication
@@ -91,7 +91,7 @@ def add_definition_commands(app: typer.Typer, kind: DefinitionKind, operations: 
 
 
 class _DefinitionCommands:
-    """The commands of one kind that take files, or look at the shelf as it is."""
+    """The commands of one kind that take files, or look at the definitions as they are."""
 
     def __init__(self, kind: DefinitionKind) -> None:
         self._kind = kind
@@ -139,7 +139,7 @@ class _DefinitionCommands:
             operation = f"publish{kind.title}"
             made = await self.operated.ask(app, operation, {"name": name}, {"revision": known}, tenant)
             assert isinstance(made, DefinitionVersion)
-            published = await app.journal.shelf.published(kind.name, name, made.number, tenant=tenant)
+            published = await app.journal.definitions.published(kind.name, name, made.number, tenant=tenant)
         if as_json:
             terminal.json(made)
             return DONE
@@ -160,7 +160,7 @@ class _DefinitionCommands:
             StaleDraft: the draft has another revision than the one that was given.
             UsageError: the draft has changes that nobody has published, and no revision was given.
         """
-        kind, shelf = self._kind, app.journal.shelf
+        kind, definitions = self._kind, app.journal.definitions
         text = text_in(file, kind.name).decode("utf-8", "replace")
         name = (kind.read(text).name if kind.read is not None else "") or Path(file).name.partition(".")[0]
         names: dict[str, str] = {"name": name}
@@ -170,9 +170,9 @@ class _DefinitionCommands:
             raise BadText(
                 [TextProblem(each.message, each.line, each.column, each.hint, each.place) for each in checked.problems]
             )
-        draft = await shelf.draft(kind.name, name, tenant=tenant)
+        draft = await definitions.draft(kind.name, name, tenant=tenant)
         if draft is not None and revision is None and draft.text != text:
-            in_use = await shelf.published(kind.name, name, tenant=tenant)
+            in_use = await definitions.published(kind.name, name, tenant=tenant)
             if in_use is None or in_use.digest != draft.digest:
                 raise UsageError(
                     "the draft of {name} has changes that nobody has published: look at them with "
@@ -201,9 +201,9 @@ class _DefinitionCommands:
         def list_names(tenant: TenantNameFlag = "", as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
             settings, terminal = options.read(journal=journal), Terminal()
 
-            async def command() -> list[ShelfName]:
+            async def command() -> list[ListedDefinition]:
                 async with options.journal(settings) as opened:
-                    return await opened.shelf.names(kind.name, tenant=said(tenant))
+                    return await opened.definitions.names(kind.name, tenant=said(tenant))
 
             found = asyncio.run(command())
             if as_json:
@@ -243,9 +243,9 @@ class _DefinitionCommands:
         ) -> None:
             settings, terminal = options.read(journal=journal), Terminal()
 
-            async def command() -> ShelfDraft | Publication:
+            async def command() -> DefinitionDraft | Publication:
                 async with options.journal(settings) as opened:
-                    return await found_in(source, kind.name, opened.shelf, said(tenant))
+                    return await found_in(source, kind.name, opened.definitions, said(tenant))
 
             found = asyncio.run(command())
             if as_json:
@@ -287,7 +287,7 @@ class _DefinitionCommands:
                 if not is_name(source):
                     return text_in(source, kind.name).decode("utf-8", "replace")
                 async with options.journal(settings) as opened:
-                    return (await found_in(source, kind.name, opened.shelf, said(tenant))).text
+                    return (await found_in(source, kind.name, opened.definitions, said(tenant))).text
 
             async def command() -> Sequence[DefinitionChange]:
                 return kind.difference(await text_at(old), await text_at(other))

@@ -31,10 +31,10 @@ from ..exit_codes import DONE, MISUSED
 from ..options import ConversationFlag, JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from ..show.terminal import Terminal, said, who
 from ..show.trace import Trace
-from . import shelf
+from . import sources
 from .commands import add_definition_commands, is_name
 from .importing import import_workflow
-from .shelf import ShelfTenantFlag, SourceArgument
+from .sources import DefinitionTenantFlag, SourceArgument
 
 app = typer.Typer(no_args_is_help=True, help="Carry out workflows, check them, draw them, publish them.")
 add_definition_commands(app, WORKFLOWS, (*KIND_OPERATIONS, *OPERATIONS))
@@ -55,7 +55,7 @@ def run_workflow(
     yes: YesFlag = False,
     journal: JournalFlag = "",
     policy: PolicyFlag = "",
-    tenant: ShelfTenantFlag = "",
+    tenant: DefinitionTenantFlag = "",
     conversation: ConversationFlag = "",
     only: Annotated[
         str, typer.Option("--only", metavar="NODE", help="Carry out this node alone, such as book or trips/price.")
@@ -80,11 +80,11 @@ def run_workflow(
 
     async def command() -> int:
         # A workflow of the settings uses what the operator published, whoever runs it.
-        async with shelf.open_shelf(
+        async with sources.open_definitions(
             settings, terminal, "" if name else owner, approver, name=name, models=models
         ) as opened:
             try:
-                workflow = await shelf.workflow_of(file, opened.workflows)
+                workflow = await sources.workflow_of(file, opened.workflows)
             except UnknownName as error:
                 raise UnknownName("{why}{meant}", why=error, meant=meant(file, settings.workflows)) from None
             taking = Tool(name=workflow.name, parameters=workflow.definition.inputs)
@@ -120,7 +120,7 @@ def check_workflow(
     source: SourceArgument,
     tools: ToolsFlag = None,
     mcp: McpFlag = None,
-    tenant: ShelfTenantFlag = "",
+    tenant: DefinitionTenantFlag = "",
     journal: JournalFlag = "",
 ) -> int:
     """Tell everything that is wrong with a workflow, with line, column and a hint."""
@@ -128,8 +128,8 @@ def check_workflow(
     terminal = Terminal()
 
     async def command() -> int:
-        async with shelf.open_shelf(settings, terminal, "" if name else said(tenant)) as opened:
-            text = await shelf.text_of(file, opened.shelf, said(tenant))
+        async with sources.open_definitions(settings, terminal, "" if name else said(tenant)) as opened:
+            text = await sources.text_of(file, opened.definitions, said(tenant))
             problems = await opened.workflows.problems_of(text, opened.tools)
         for problem in problems:
             hint = f" ({problem.hint})" if problem.hint else ""
@@ -146,14 +146,14 @@ def draw_workflow(
     source: SourceArgument,
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="mermaid, dot or svg.")] = "mermaid",
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Write the picture to this file.")] = "",
-    tenant: ShelfTenantFlag = "",
+    tenant: DefinitionTenantFlag = "",
     journal: JournalFlag = "",
 ) -> int:
     """Draw a workflow."""
     if form not in _DRAWINGS:
         raise UsageError("--format {form}: give mermaid, dot or svg", form=form)
     settings, file, *_ = _meant(options.read(journal=journal), said(source))
-    text = asyncio.run(shelf.text_at(file, settings, said(tenant)))
+    text = asyncio.run(sources.text_at(file, settings, said(tenant)))
     picture = _DRAWINGS[form](read_definition(text))
     if output:
         Path(output).write_text(picture, encoding="utf-8")

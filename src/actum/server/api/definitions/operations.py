@@ -18,10 +18,10 @@ from ....core.definition import BadText, DefinitionChange, NameTaken, ReadDefini
 from ....core.errors import UnknownName, UsageError
 from ....core.json import JsonObject
 from ....core.process.worker_thread import off_loop
-from ....core.stored.shelf import (
+from ....core.stored.definitions import (
+    DefinitionDraft,
     Publication,
-    ShelfDraft,
-    ShelfVersion,
+    PublishedVersion,
     StaleDraft,
     checked_name,
     no_draft,
@@ -32,7 +32,7 @@ from ....features.definition import DefinitionKind
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Application, Method, Operation
 from ....features.refusal import Refusal, not_found
 from ....journal.lists import read_cursor, write_cursor
-from ....runs.definitions import DefinitionShelf
+from ....runs.definitions import Publisher
 from ..examples import ASKED_AT
 from ..records import cursors
 from .bodies import (
@@ -65,11 +65,11 @@ class _Handlers:
 
     async def list(self, app: Application, asked: ApiRequest[DefinitionsQuery, None]) -> ApiReply:
         """What is in use, in the order of the names; with `drafts` also what is not."""
-        kind, who, query, shelf = self._kind.name, asked.who, asked.query, app.journal.shelf
+        kind, who, query, definitions = self._kind.name, asked.who, asked.query, app.journal.definitions
         with cursors():
             behind = read_cursor(query.cursor, str) if query.cursor else ""
-        in_use = {each.name: each for each in await shelf.in_use(kind, tenant=who.tenant)}
-        drafts = [each.name for each in await shelf.names(kind, tenant=who.tenant)] if query.drafts else []
+        in_use = {each.name: each for each in await definitions.in_use(kind, tenant=who.tenant)}
+        drafts = [each.name for each in await definitions.names(kind, tenant=who.tenant)] if query.drafts else []
         names = sorted(name for name in {*in_use, *drafts} if name > behind and self._kind.may_see(who, name))
         items = []
         for name in names[: query.limit]:
@@ -81,17 +81,17 @@ class _Handlers:
 
     async def get(self, app: Application, asked: ApiRequest[VersionQuery, None]) -> ApiReply:
         """A publication, with its text."""
-        await self._shelf(app, asked)
+        await self._publisher(app, asked)
         found = await self._published(app, asked, asked.query.version)
         return ApiReply(DefinitionText(name=found.name, version=found.number, digest=found.digest, text=found.text))
 
     async def check(self, app: Application, asked: ApiRequest[None, CheckBody]) -> ApiReply:
         """What is wrong with a text."""
-        shelf, text = await self._shelf(app, asked), asked.body.text
+        publisher, text = await self._publisher(app, asked), asked.body.text
         if text is None:
             text = (await self._published(app, asked, 0)).text
         try:
-            await shelf.check(asked.names["name"], text)
+            await publisher.check(asked.names["name"], text)
         except BadText as bad:
             return ApiReply(DefinitionChecked(problems=tuple(map(told_problem, bad.problems))))
         except NameTaken as taken:
@@ -100,17 +100,17 @@ class _Handlers:
 
     async def get_draft(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
         """The draft under a name."""
-        await self._shelf(app, asked)
+        await self._publisher(app, asked)
         with _refusing(asked):
             return ApiReply(_draft(await self._drafted(app, asked)))
 
     async def save_draft(self, app: Application, asked: ApiRequest[None, DraftBody]) -> ApiReply:
         """Save a draft, mistakes included."""
         who, name, body = asked.who, asked.names["name"], asked.body
-        shelf = await self._shelf(app, asked)
+        publisher = await self._publisher(app, asked)
         with _refusing(asked):
-            await self._check_free(app, shelf, name)
-            saved = await app.journal.shelf.save(
+            await self._check_free(app, publisher, name)
+            saved = await app.journal.definitions.save(
                 self._kind.name, name, body.text, body.revision, tenant=who.tenant, by=who.principal
             )
         return ApiReply(_draft(saved))
@@ -118,27 +118,27 @@ class _Handlers:
     async def publish(self, app: Application, asked: ApiRequest[None, PublishBody]) -> ApiReply:
         """Publish a draft."""
         who, name = asked.who, asked.names["name"]
-        shelf = await self._shelf(app, asked)
+        publisher = await self._publisher(app, asked)
         with _refusing(asked, "draft"):
-            await self._check_free(app, shelf, name)
-            made = await shelf.publish(name, revision=asked.body.revision, by=who.principal, key_id=who.key_id)
+            await self._check_free(app, publisher, name)
+            made = await publisher.publish(name, revision=asked.body.revision, by=who.principal, key_id=who.key_id)
         return ApiReply(_version(made))
 
     async def rollback(self, app: Application, asked: ApiRequest[None, RollbackBody]) -> ApiReply:
         """Publish an older publication anew."""
         who, name = asked.who, asked.names["name"]
-        shelf = await self._shelf(app, asked)
+        publisher = await self._publisher(app, asked)
         with _refusing(asked):
-            await self._check_free(app, shelf, name)
-            made = await shelf.rollback(name, asked.body.number, by=who.principal, key_id=who.key_id)
+            await self._check_free(app, publisher, name)
+            made = await publisher.rollback(name, asked.body.number, by=who.principal, key_id=who.key_id)
         return ApiReply(_version(made))
 
     async def unpublish(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
         """Take a text out of use."""
         who, name = asked.who, asked.names["name"]
-        shelf = await self._shelf(app, asked)
+        publisher = await self._publisher(app, asked)
         try:
-            was, used_by = await shelf.unpublish(name, by=who.principal, key_id=who.key_id)
+            was, used_by = await publisher.unpublish(name, by=who.principal, key_id=who.key_id)
         except UnknownName:
             raise Refusal(
                 404, "not_found", "There is no published {kind} {name!r}.", kind=self._kind.name, name=name
@@ -148,10 +148,10 @@ class _Handlers:
     async def list_versions(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
         """The publications of a name, the latest first."""
         kind, who, name = self._kind.name, asked.who, asked.names["name"]
-        await self._shelf(app, asked)
-        found = await app.journal.shelf.versions(kind, name, tenant=who.tenant)
+        await self._publisher(app, asked)
+        found = await app.journal.definitions.versions(kind, name, tenant=who.tenant)
         if not found and asked.by_operator:
-            if await app.journal.shelf.draft(kind, name, tenant=who.tenant) is None:
+            if await app.journal.definitions.draft(kind, name, tenant=who.tenant) is None:
                 raise no_publication(kind, name)
         elif not found:
             raise not_found(kind)
@@ -160,7 +160,7 @@ class _Handlers:
     async def compare(self, app: Application, asked: ApiRequest[DiffQuery, None]) -> ApiReply:
         """What differs between two versions."""
         query = asked.query
-        await self._shelf(app, asked)
+        await self._publisher(app, asked)
         with _refusing(asked):
             old = await self._published(app, asked, query.old)
             new = await self._published(app, asked, query.new) if query.new else await self._drafted(app, asked)
@@ -168,9 +168,9 @@ class _Handlers:
             changes = await off_loop(size, self._kind.difference, old.text, new.text)
         return ApiReply(TextDifference(changes=tuple(map(_change, changes))))
 
-    # Of the shelf -----------------------------------------------------------------------------------------------------
+    # What several of them need ----------------------------------------------------------------------------------------
 
-    async def _shelf(self, app: Application, asked: ApiRequest[Any, Any]) -> DefinitionShelf:
+    async def _publisher(self, app: Application, asked: ApiRequest[Any, Any]) -> Publisher:
         """What publishes the texts of the caller's tenant.
 
         Raises:
@@ -183,40 +183,40 @@ class _Handlers:
             if asked.by_operator:
                 raise
             raise not_found(kind.name) from None
-        shelf: DefinitionShelf | None = (
-            await kind.open(app, who) if kind.open is not None else self._plain_shelf(app, who.tenant)
+        publisher: Publisher | None = (
+            await kind.open(app, who) if kind.open is not None else self._plain_publisher(app, who.tenant)
         )
-        if shelf is None or not kind.may_see(who, name):
+        if publisher is None or not kind.may_see(who, name):
             raise not_found(kind.name)
-        return shelf
+        return publisher
 
-    def _plain_shelf(self, app: Application, tenant: str) -> DefinitionShelf:
+    def _plain_publisher(self, app: Application, tenant: str) -> Publisher:
         read = self._kind.read
 
         async def check(name: str, text: str) -> ReadDefinition:
             return await off_loop(len(text), read, text) if read is not None else ReadDefinition()
 
-        return DefinitionShelf(app.journal, self._kind.name, self._kind.plural, check, tenant=tenant)
+        return Publisher(app.journal, self._kind.name, self._kind.plural, check, tenant=tenant)
 
-    async def _check_free(self, app: Application, shelf: DefinitionShelf, name: str) -> None:
+    async def _check_free(self, app: Application, publisher: Publisher, name: str) -> None:
         """Raises:
         NameTaken: the name means something else on this server.
         """
-        shelf.check_name(name)
+        publisher.check_name(name)
         means = await self._kind.means(app, name) if self._kind.means is not None else ""
         if means:
             raise NameTaken(name, means, self._kind.name)
 
-    async def _drafted(self, app: Application, asked: ApiRequest[Any, Any]) -> ShelfDraft:
+    async def _drafted(self, app: Application, asked: ApiRequest[Any, Any]) -> DefinitionDraft:
         kind, name = self._kind.name, asked.names["name"]
-        found = await app.journal.shelf.draft(kind, name, tenant=asked.who.tenant)
+        found = await app.journal.definitions.draft(kind, name, tenant=asked.who.tenant)
         if found is not None:
             return found
         raise no_draft(kind, name) if asked.by_operator else not_found("draft")
 
     async def _published(self, app: Application, asked: ApiRequest[Any, Any], number: int) -> Publication:
         kind, name = self._kind.name, asked.names["name"]
-        found = await app.journal.shelf.published(kind, name, number or None, tenant=asked.who.tenant)
+        found = await app.journal.definitions.published(kind, name, number or None, tenant=asked.who.tenant)
         if found is not None:
             return found
         raise no_publication(kind, name, number or None) if asked.by_operator else not_found("publication")
@@ -267,13 +267,13 @@ def told_problem(problem: TextProblem) -> DefinitionProblem:
     )
 
 
-def _draft(draft: ShelfDraft) -> DraftText:
+def _draft(draft: DefinitionDraft) -> DraftText:
     return DraftText(
         name=draft.name, text=draft.text, revision=draft.revision, at=draft.at, by=draft.by, published=draft.published
     )
 
 
-def _version(made: ShelfVersion) -> DefinitionVersion:
+def _version(made: PublishedVersion) -> DefinitionVersion:
     return DefinitionVersion(
         name=made.name, number=made.number, digest=made.digest, at=made.at, by=made.by, again=made.again
     )

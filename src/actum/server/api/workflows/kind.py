@@ -6,17 +6,17 @@ from ....core.definition import ReadDefinition
 from ....core.identity import Identity
 from ....features.command import AnswerText
 from ....features.definition import DefinitionKind
-from ....runs.definitions import DefinitionShelf
+from ....runs.definitions import Publisher
 from ....workflow.definition.difference import difference
 from ....workflow.load import read_definition
 from ..api import Api
 from ..definitions.operations import operations_of
 
 
-async def _open(api: Api, who: Identity) -> DefinitionShelf | None:
+async def _open(api: Api, who: Identity) -> Publisher | None:
     """What publishes the workflows of the caller's tenant; None where the journal keeps none."""
-    shelf = await api.workflows.shelf(who.tenant)
-    return shelf.definitions(await api.workflows.default_tools()) if shelf is not None else None
+    published = await api.workflows.published(who.tenant)
+    return published.publisher(await api.workflows.default_tools()) if published is not None else None
 
 
 async def _means(api: Api, name: str) -> str:

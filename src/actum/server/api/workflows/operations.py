@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ....core.errors import CallError, UnknownName, UsageError
 from ....core.identity import Identity
-from ....core.stored.shelf import checked_name
+from ....core.stored.definitions import checked_name
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal
 from ....journal.lists import read_cursor, write_cursor
@@ -98,9 +98,9 @@ async def get_workflow(api: Api, asked: ApiRequest[VersionQuery, None]) -> ApiRe
 async def check_workflow(api: Api, asked: ApiRequest[None, CheckBody]) -> ApiReply:
     """What is wrong with a definition."""
     who, name, text = asked.who, asked.names["name"], asked.body.text
-    shelf = await api.workflows.shelf(who.tenant)
-    if text is not None and name not in api.workflows.names and shelf is not None and who.may_use("agent", name):
-        problems = await shelf.problems_of(text, await api.workflows.default_tools())
+    published = await api.workflows.published(who.tenant)
+    if text is not None and name not in api.workflows.names and published is not None and who.may_use("agent", name):
+        problems = await published.problems_of(text, await api.workflows.default_tools())
     else:
         workflow = (await find_workflow(api, who, name)).workflow
         problems = await workflow.check(workflow.definition.text if text is None else text)
@@ -159,9 +159,9 @@ async def find_workflow(api: Api, who: Identity, name: str, version: int = 0) ->
         if name in api.workflows.names:
             if not version:
                 return ServedWorkflow(await api.workflows.opened(name), 0, api.workflows.description(name))
-        elif (shelf := await api.workflows.shelf(who.tenant)) is not None:
+        elif (published := await api.workflows.published(who.tenant)) is not None:
             with suppress(UnknownName):
-                workflow = await shelf.open(_checked(name), version or None)
+                workflow = await published.open(_checked(name), version or None)
                 return ServedWorkflow(workflow, workflow.version, workflow.definition.description)
     raise await _unknown(api, who, name, version)
 

@@ -1,12 +1,12 @@
-"""The shelf: texts that people write and publish, such as workflows, agents, prompts and tools, in numbered versions.
+"""Definitions: texts that people write and publish, such as workflows, agents, prompts and tools, in numbered versions.
 
 A text has a draft and publications. The draft is changed by `save`, and each change counts its revision up. A
 publication is made of the draft, has a number (1, 2, 3 ...) and never changes. The latest publication is the one in
 use: it is meant where no number is given. `rollback` publishes the text of an older publication anew, under a new
 number. After `unpublish` none is in use, until something is published again.
 
-Each tenant has a shelf of its own. The shelf does not know what a text means: whoever publishes a text checks it first
-(`actum.workflow.published` does so for workflows). This file knows no database.
+Each tenant has definitions of its own. What a text means is not known here: `runs.definitions.Publisher` checks a text
+before it is published. This file knows no database.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from msgspec import Struct
 
 from ..errors import UnknownName, UsageError
 
-ShelfKind: TypeAlias = str
-"""What a text on the shelf is, such as `workflow`: up to 24 small letters, digits and `_`."""
+KindName: TypeAlias = str
+"""What a text is, such as `workflow`: up to 24 small letters, digits and `_`."""
 
 TEXT_BYTES_MAX = 1_000_000
 """A text may have so many bytes in UTF-8."""
 NAMES_MAX = 10_000
-"""So many names may stand on the shelf of one tenant, of all kinds together,"""
+"""So many names may one tenant have, of all kinds together,"""
 PUBLICATIONS_MAX = 10_000
 """so many publications under one name,"""
-SHELF_BYTES_MAX = 256 * 1024 * 1024
+DEFINITIONS_BYTES_MAX = 256 * 1024 * 1024
 """and so many bytes may all drafts and publications of one tenant have together."""
 
 _NAME = re.compile(r"\w[\w.-]{0,127}")
@@ -37,7 +37,7 @@ _KIND = re.compile("[a-z][a-z0-9_]{0,23}")
 _REFERENCE = re.compile(r"([^@]+)(?:@([1-9][0-9]{0,8}))?")
 
 
-class ShelfDraft(Struct, frozen=True, kw_only=True):
+class DefinitionDraft(Struct, frozen=True, kw_only=True):
     """The text that is worked on.
 
     Attributes:
@@ -51,7 +51,7 @@ class ShelfDraft(Struct, frozen=True, kw_only=True):
         published: the number of the publication in use; 0 where none is.
     """
 
-    kind: ShelfKind
+    kind: KindName
     name: str
     text: str
     revision: int
@@ -61,7 +61,7 @@ class ShelfDraft(Struct, frozen=True, kw_only=True):
     published: int = 0
 
 
-class ShelfVersion(Struct, frozen=True, kw_only=True):
+class PublishedVersion(Struct, frozen=True, kw_only=True):
     """A publication without its text, for lists.
 
     Attributes:
@@ -73,7 +73,7 @@ class ShelfVersion(Struct, frozen=True, kw_only=True):
         again: the number of the older publication of which this is a copy; 0 where the text comes from the draft.
     """
 
-    kind: ShelfKind
+    kind: KindName
     name: str
     number: int
     digest: str
@@ -82,7 +82,7 @@ class ShelfVersion(Struct, frozen=True, kw_only=True):
     again: int = 0
 
 
-class Publication(ShelfVersion, frozen=True, kw_only=True):
+class Publication(PublishedVersion, frozen=True, kw_only=True):
     """A text as it was published. A publication never changes.
 
     Attributes:
@@ -92,8 +92,8 @@ class Publication(ShelfVersion, frozen=True, kw_only=True):
     text: str
 
 
-class ShelfName(Struct, frozen=True, kw_only=True):
-    """A line of the list of what is on the shelf.
+class ListedDefinition(Struct, frozen=True, kw_only=True):
+    """A line of the list of definitions.
 
     Attributes:
         kind, name: what the text is, and what it is called.
@@ -104,7 +104,7 @@ class ShelfName(Struct, frozen=True, kw_only=True):
         by: who saved the draft last.
     """
 
-    kind: ShelfKind
+    kind: KindName
     name: str
     revision: int
     published: int
@@ -140,7 +140,7 @@ class StaleDraft(UsageError):
         text: the text that the caller wanted to save; None where the caller wanted to publish.
     """
 
-    def __init__(self, current: ShelfDraft | None, revision: int, text: str | None = None) -> None:
+    def __init__(self, current: DefinitionDraft | None, revision: int, text: str | None = None) -> None:
         if current is None:
             told = f"there is no draft with the revision {revision}: save a new draft with the revision 0"
         else:
@@ -155,40 +155,40 @@ class StaleDraft(UsageError):
         self.text = text
 
 
-class ShelfFull(UsageError):
-    """This tenant has too much on its shelf."""
+class TooManyDefinitions(UsageError):
+    """This tenant has no room for another definition, publication or text."""
 
 
-class ShelfStore(Protocol):
+class Definitions(Protocol):
     """A place that keeps texts in versions, and that several processes may share. What a method changed is on disk when
     the method returns. Every method may raise JournalError, and UsageError for a bad kind, name, tenant or user.
 
-    All methods take `tenant`, whose shelf is meant. For everybody else the texts of a tenant do not exist.
+    All methods take `tenant`, whose definitions are meant. For everybody else the texts of a tenant do not exist.
     """
 
-    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> ShelfDraft | None:
+    async def draft(self, kind: KindName, name: str, *, tenant: str = "") -> DefinitionDraft | None:
         """The draft under a name; None where there is none."""
 
     async def save(
-        self, kind: ShelfKind, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
-    ) -> ShelfDraft:
+        self, kind: KindName, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
+    ) -> DefinitionDraft:
         """Save a draft. A text that the draft has already changes nothing, so that a repeated save does no harm.
 
         Args:
             kind, name: what the text is, and what it is called.
             text: the whole text.
             revision: the revision of the draft that the text was made of; 0 for a new draft.
-            tenant: whose shelf is meant.
+            tenant: whose definitions are meant.
             by: who saves.
 
         Raises:
             StaleDraft: somebody else has saved the draft since.
-            ShelfFull: there is no room for the text.
+            TooManyDefinitions: there is no room for the text.
         """
 
     async def publish(
         self,
-        kind: ShelfKind,
+        kind: KindName,
         name: str,
         *,
         revision: int | None = None,
@@ -202,29 +202,29 @@ class ShelfStore(Protocol):
         Args:
             kind, name: what to publish.
             revision: the revision that the caller has looked at; None to publish whatever the draft is now.
-            tenant: whose shelf is meant.
+            tenant: whose definitions are meant.
             by: who publishes.
             about: what lists tell of the text; see `PublicationInUse`.
 
         Raises:
             UnknownName: there is no draft.
             StaleDraft: the draft has another revision.
-            ShelfFull: there is no room for the text.
+            TooManyDefinitions: there is no room for the text.
         """
 
     async def rollback(
-        self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
+        self, kind: KindName, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
     ) -> Publication:
         """Publish an older publication anew, under the next number. The draft stays as it is. Where the publication in
         use has the same text, that publication is returned.
 
         Raises:
             UnknownName: there is no such publication.
-            ShelfFull: there is no room for the text.
+            TooManyDefinitions: there is no room for the text.
         """
 
-    async def unpublish(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Publication:
-        """From now on no publication of a name is in use. All publications stay on the shelf, with their numbers.
+    async def unpublish(self, kind: KindName, name: str, *, tenant: str = "") -> Publication:
+        """From now on no publication of a name is in use. All publications are kept, with their numbers.
 
         Returns:
             The publication that was in use.
@@ -234,26 +234,26 @@ class ShelfStore(Protocol):
         """
 
     async def published(
-        self, kind: ShelfKind, name: str, number: int | None = None, *, tenant: str = ""
+        self, kind: KindName, name: str, number: int | None = None, *, tenant: str = ""
     ) -> Publication | None:
         """A publication; None where there is none.
 
         Args:
             kind, name: what was published.
             number: which publication; None for the one in use.
-            tenant: whose shelf is meant.
+            tenant: whose definitions are meant.
         """
 
-    async def versions(self, kind: ShelfKind, name: str, *, tenant: str = "") -> list[ShelfVersion]:
+    async def versions(self, kind: KindName, name: str, *, tenant: str = "") -> list[PublishedVersion]:
         """The publications of a name, the latest first."""
 
-    async def names(self, kind: ShelfKind, *, tenant: str = "") -> list[ShelfName]:
-        """What is on the shelf, in the order of the names."""
+    async def names(self, kind: KindName, *, tenant: str = "") -> list[ListedDefinition]:
+        """All definitions of a kind, in the order of the names."""
 
-    async def in_use(self, kind: ShelfKind, *, tenant: str = "") -> list[PublicationInUse]:
+    async def in_use(self, kind: KindName, *, tenant: str = "") -> list[PublicationInUse]:
         """The publications in use, in the order of the names. No text is read."""
 
-    async def publications_made(self, kind: ShelfKind, *, tenant: str = "") -> int:
+    async def publications_made(self, kind: KindName, *, tenant: str = "") -> int:
         """How often something was published, or taken out of use. While the number stays, `in_use` gives the same. It
         is read in the same time however many publications there are."""
 
@@ -274,7 +274,7 @@ def reference(text: str) -> tuple[str, int | None]:
 
 
 def checked_name(name: str) -> str:
-    """A name for the shelf, if it is one.
+    """A name of a definition, if it is one.
 
     Letters of any language are allowed, in their usual form (Unicode NFKC), so that two names that look alike because
     of an invisible character are not both names. Letters of two alphabets that look alike remain two letters.
@@ -289,19 +289,21 @@ def checked_name(name: str) -> str:
     return name
 
 
-def checked_kind(kind: str) -> ShelfKind:
+def checked_kind(kind: str) -> KindName:
     """A kind of text, if it is one.
 
     Raises:
         UsageError: no kind is called so.
     """
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-        raise UsageError("the shelf has no kind {kind!r:.140}: use up to 24 small letters, digits and '_'", kind=kind)
+        raise UsageError(
+            "{kind!r:.140} can not be a kind of definitions: use up to 24 small letters, digits and '_'", kind=kind
+        )
     return kind
 
 
-def checked_shelf_text(text: str) -> bytes:
-    """A text for the shelf in UTF-8, if it is one.
+def checked_definition_text(text: str) -> bytes:
+    """A text of a definition in UTF-8, if it is one.
 
     Raises:
         UsageError: it is no text, or too large.
@@ -333,8 +335,8 @@ def text_digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def check_shelf_room(names: int, publications: int, size: int) -> None:
-    """Whether a shelf may hold so much.
+def check_definition_quota(names: int, publications: int, size: int) -> None:
+    """Whether a tenant may have so much.
 
     Args:
         names: so many names of this tenant.
@@ -342,15 +344,15 @@ def check_shelf_room(names: int, publications: int, size: int) -> None:
         size: so many bytes of this tenant.
 
     Raises:
-        ShelfFull: there is no room.
+        TooManyDefinitions: there is no room.
     """
-    if names > NAMES_MAX or publications > PUBLICATIONS_MAX or size > SHELF_BYTES_MAX:
-        raise ShelfFull(
-            "the shelf is full: {most} names, {publications_max} publications of a name and "
-            "{shelf_bytes_max} bytes are the limit of a tenant",
+    if names > NAMES_MAX or publications > PUBLICATIONS_MAX or size > DEFINITIONS_BYTES_MAX:
+        raise TooManyDefinitions(
+            "there is no room for this definition: {most} names, {publications_max} publications of a name and "
+            "{bytes_max} bytes are the limit of a tenant",
             most=NAMES_MAX,
             publications_max=PUBLICATIONS_MAX,
-            shelf_bytes_max=SHELF_BYTES_MAX,
+            bytes_max=DEFINITIONS_BYTES_MAX,
         )
 
 

@@ -1,4 +1,4 @@
-"""The shelf in the journal's database: drafts and numbered publications; see `core.stored.shelf`.
+"""Definitions in the journal's database: drafts and numbered publications; see `core.stored.definitions`.
 
 Every change takes `database.lock()` first, so that of two processes which save or publish at the same time one comes
 after the other, and the second one sees what the first one did. No publication is ever updated or deleted here.
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.errors import JournalError
-from ...core.stored.shelf import (
+from ...core.stored.definitions import (
+    DefinitionDraft,
+    KindName,
+    ListedDefinition,
     Publication,
     PublicationInUse,
-    ShelfDraft,
-    ShelfKind,
-    ShelfName,
-    ShelfVersion,
+    PublishedVersion,
     StaleDraft,
-    check_shelf_room,
+    check_definition_quota,
+    checked_definition_text,
     checked_kind,
     checked_name,
-    checked_shelf_text,
     checked_user,
     no_draft,
     no_publication,
@@ -29,7 +29,7 @@ from ...core.stored.shelf import (
 from ..database import Database
 from ..writer import Writer
 
-_Place = tuple[str, ShelfKind, str]
+_Place = tuple[str, KindName, str]
 
 _OF = "WHERE tenant = ? AND kind = ? AND name = ?"
 _DRAFT = f"SELECT text, revision, digest, at, author, published FROM drafts {_OF}"
@@ -62,8 +62,8 @@ _COUNT = """INSERT INTO publications_made (tenant, kind, made) VALUES (?, ?, 1)
 _NUMBERS = range(1, 2**31)
 
 
-class DatabaseShelf:
-    """A `ShelfStore` in the database of a journal.
+class DatabaseDefinitions:
+    """A `Definitions` in the database of a journal.
 
     Args:
         writer: the thread that reads and writes the tables.
@@ -76,20 +76,20 @@ class DatabaseShelf:
         self._check_format = check_format
         self._now = now
 
-    async def draft(self, kind: ShelfKind, name: str, *, tenant: str = "") -> ShelfDraft | None:
+    async def draft(self, kind: KindName, name: str, *, tenant: str = "") -> DefinitionDraft | None:
         place = _place(tenant, kind, name)
         self._check_format()
         return await self._writer.ask(lambda database: _draft(database, place))
 
     async def save(
-        self, kind: ShelfKind, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
-    ) -> ShelfDraft:
-        place, payload = _place(tenant, kind, name), checked_shelf_text(text)
+        self, kind: KindName, name: str, text: str, revision: int, *, tenant: str = "", by: str = ""
+    ) -> DefinitionDraft:
+        place, payload = _place(tenant, kind, name), checked_definition_text(text)
         checked_user("by", by)
         self._check_format()
         digest, at = text_digest(payload), self._now()
 
-        def write(database: Database) -> ShelfDraft:
+        def write(database: Database) -> DefinitionDraft:
             database.lock()
             current = _draft(database, place)
             if current is not None and current.digest == digest:
@@ -98,12 +98,12 @@ class DatabaseShelf:
                 raise StaleDraft(current, revision, text)
             names, size = _sizes(database, tenant)
             before = len(current.text.encode()) if current is not None else 0
-            check_shelf_room(names + (current is None), 0, size - before + len(payload))
+            check_definition_quota(names + (current is None), 0, size - before + len(payload))
             if current is None:
                 database.execute(_NEW, (*place, payload, digest, at, by))
             else:
                 database.execute(_CHANGE, (payload, revision + 1, digest, at, by, *place))
-            return ShelfDraft(
+            return DefinitionDraft(
                 kind=kind,
                 name=name,
                 text=text,
@@ -118,7 +118,7 @@ class DatabaseShelf:
 
     async def publish(
         self,
-        kind: ShelfKind,
+        kind: KindName,
         name: str,
         *,
         revision: int | None = None,
@@ -143,7 +143,7 @@ class DatabaseShelf:
         return await self._writer.ask(write, writes=True, durable=True)
 
     async def rollback(
-        self, kind: ShelfKind, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
+        self, kind: KindName, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
     ) -> Publication:
         place = _place(tenant, kind, name)
         checked_user("by", by)
@@ -159,7 +159,7 @@ class DatabaseShelf:
 
         return await self._writer.ask(write, writes=True, durable=True)
 
-    async def unpublish(self, kind: ShelfKind, name: str, *, tenant: str = "") -> Publication:
+    async def unpublish(self, kind: KindName, name: str, *, tenant: str = "") -> Publication:
         place = _place(tenant, kind, name)
         self._check_format()
 
@@ -176,18 +176,18 @@ class DatabaseShelf:
         return await self._writer.ask(write, writes=True, durable=True)
 
     async def published(
-        self, kind: ShelfKind, name: str, number: int | None = None, *, tenant: str = ""
+        self, kind: KindName, name: str, number: int | None = None, *, tenant: str = ""
     ) -> Publication | None:
         place = _place(tenant, kind, name)
         self._check_format()
         return await self._writer.ask(lambda database: _publication(database, place, number))
 
-    async def versions(self, kind: ShelfKind, name: str, *, tenant: str = "") -> list[ShelfVersion]:
+    async def versions(self, kind: KindName, name: str, *, tenant: str = "") -> list[PublishedVersion]:
         place = _place(tenant, kind, name)
         self._check_format()
         rows = await self._writer.ask(lambda database: database.execute(_VERSIONS, place))
         return [
-            ShelfVersion(
+            PublishedVersion(
                 kind=kind,
                 name=name,
                 number=_int(number),
@@ -199,12 +199,12 @@ class DatabaseShelf:
             for number, digest, at, by, again in rows
         ]
 
-    async def names(self, kind: ShelfKind, *, tenant: str = "") -> list[ShelfName]:
+    async def names(self, kind: KindName, *, tenant: str = "") -> list[ListedDefinition]:
         wanted = (checked_user("tenant", tenant), checked_kind(kind))
         self._check_format()
         rows = await self._writer.ask(lambda database: database.execute(_NAMES, wanted))
         found = [
-            ShelfName(
+            ListedDefinition(
                 kind=kind,
                 name=str(name),
                 revision=_int(revision),
@@ -217,7 +217,7 @@ class DatabaseShelf:
         ]
         return sorted(found, key=lambda line: line.name)  # here, since databases sort letters in ways of their own
 
-    async def in_use(self, kind: ShelfKind, *, tenant: str = "") -> list[PublicationInUse]:
+    async def in_use(self, kind: KindName, *, tenant: str = "") -> list[PublicationInUse]:
         wanted = (checked_user("tenant", tenant), checked_kind(kind))
         self._check_format()
         rows = await self._writer.ask(lambda database: database.execute(_IN_USE_ALL, wanted))
@@ -229,24 +229,24 @@ class DatabaseShelf:
         ]
         return sorted(found, key=lambda line: line.name)
 
-    async def publications_made(self, kind: ShelfKind, *, tenant: str = "") -> int:
+    async def publications_made(self, kind: KindName, *, tenant: str = "") -> int:
         wanted = (checked_user("tenant", tenant), checked_kind(kind))
         self._check_format()
         rows = await self._writer.ask(lambda database: database.execute(_MADE, wanted))
         return _int(rows[0][0]) if rows else 0
 
 
-def _place(tenant: str, kind: ShelfKind, name: str) -> _Place:
+def _place(tenant: str, kind: KindName, name: str) -> _Place:
     return checked_user("tenant", tenant), checked_kind(kind), checked_name(name)
 
 
-def _draft(database: Database, place: _Place) -> ShelfDraft | None:
+def _draft(database: Database, place: _Place) -> DefinitionDraft | None:
     rows = database.execute(_DRAFT, place)
     if not rows:
         return None
     text, revision, digest, at, by, published = rows[0]
     _, kind, name = place
-    return ShelfDraft(
+    return DefinitionDraft(
         kind=kind,
         name=name,
         text=_text(text, digest, place),
@@ -292,7 +292,7 @@ def _publish(
         return in_use
     ((latest,),) = database.execute(_LATEST, place)
     number = _int(latest) + 1
-    check_shelf_room(0, number, _sizes(database, tenant)[1] + len(payload))
+    check_definition_quota(0, number, _sizes(database, tenant)[1] + len(payload))
     database.execute(_ADD, (*place, number, payload, digest, at, by, again))
     database.execute(f"UPDATE drafts SET published = ? {_OF}", (number, *place))
     database.execute(_PUT_IN_USE, (*place, number, digest, at, about.encode()))
@@ -301,7 +301,7 @@ def _publish(
 
 
 def _sizes(database: Database, tenant: str) -> tuple[int, int]:
-    """How many names a tenant has on the shelf, and how many bytes."""
+    """How many names a tenant has, and how many bytes."""
     ((names, drafts, publications),) = database.execute(_SIZES, (tenant, tenant, tenant))
     return _int(names), _int(drafts) + _int(publications)
 
@@ -314,7 +314,7 @@ def _text(text: object, digest: object, place: _Place) -> str:
     """
     if not isinstance(text, bytes) or text_digest(text) != digest:
         raise JournalError(
-            "the text of {place} {first_place!r} on the shelf is damaged", place=place[1], first_place=place[2]
+            "the text of {place} {first_place!r} in the journal is damaged", place=place[1], first_place=place[2]
         )
     return text.decode()
 
@@ -327,7 +327,7 @@ def _int(value: object) -> int:
     try:
         return int(str(value))
     except ValueError:
-        raise JournalError("a number on the shelf is damaged") from None
+        raise JournalError("a number of a definition is damaged") from None
 
 
 def _float(value: object) -> float:

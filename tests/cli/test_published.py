@@ -136,7 +136,7 @@ def test_the_work_of_somebody_else_on_the_draft_is_not_overwritten_unseen(run: R
 
     async def save(text: str, revision: int) -> None:
         journal = open_journal("runs.db")
-        await journal.shelf.save("workflow", "desk", text, revision, tenant="north", by="bob")
+        await journal.definitions.save("workflow", "desk", text, revision, tenant="north", by="bob")
         await journal.close()
 
     asyncio.run(save(DESK.replace("b: 1", "b: 2"), 1))

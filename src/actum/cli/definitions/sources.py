@@ -1,4 +1,4 @@
-"""Workflows of the shelf and of files, for the commands `actum workflow run`, `check` and `graph`."""
+"""Published workflows and workflows of files, for the commands `actum workflow run`, `check` and `graph`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ...compose.workflows import WorkflowParts, published_workflows, read_workfl
 from ...core.errors import UnknownName
 from ...core.model import Model
 from ...core.policy import Approver
-from ...core.stored.shelf import (
-    ShelfStore,
+from ...core.stored.definitions import (
+    Definitions,
     reference,
 )
 from ...core.tool import Tool
@@ -35,27 +35,27 @@ SourceArgument = Annotated[
         help="A file, name.workflow.yaml or JSON; or what is published under a name, or under its number N.",
     ),
 ]
-ShelfTenantFlag = Annotated[
+DefinitionTenantFlag = Annotated[
     str, typer.Option("--tenant", metavar="NAME", help="The tenant whose workflows are meant. Default: none.")
 ]
 
 
-class OpenShelf(NamedTuple):
+class OpenDefinitions(NamedTuple):
     """What the commands work with.
 
     Attributes:
-        shelf: where the texts are.
+        definitions: where the texts are.
         workflows: opens and publishes them.
         tools: the tools that their nodes may call.
     """
 
-    shelf: ShelfStore
+    definitions: Definitions
     workflows: PublishedWorkflows
     tools: list[Tool]
 
 
 @asynccontextmanager
-async def open_shelf(
+async def open_definitions(
     settings: Settings,
     terminal: Terminal,
     tenant: str,
@@ -63,8 +63,8 @@ async def open_shelf(
     *,
     name: str = "",
     models: Mapping[str, Model] | None = None,
-) -> AsyncIterator[OpenShelf]:
-    """The shelf of the journal, and the tools of the settings; `name` and `models` are those of runs."""
+) -> AsyncIterator[OpenDefinitions]:
+    """The definitions of the journal, and the tools of the settings; `name` and `models` are those of runs."""
     async with loading.tools(settings, terminal) as loaded, options.journal(settings) as opened:
         parts = WorkflowParts(
             settings=settings,
@@ -76,7 +76,7 @@ async def open_shelf(
             models=models,
         )
         workflows = await published_workflows(parts, tenant=tenant, name=name)
-        yield OpenShelf(opened.shelf, workflows, list(await list_tools(loaded.tools, settings.tool_labels)))
+        yield OpenDefinitions(opened.definitions, workflows, list(await list_tools(loaded.tools, settings.tool_labels)))
 
 
 async def workflow_of(source: str, workflows: PublishedWorkflows) -> Workflow:
@@ -100,19 +100,19 @@ def _hint_at_file(source: str) -> str:
     return f". A file is given with its folder: ./{source}" if Path(source).is_file() else ""
 
 
-async def text_of(source: str, shelf: ShelfStore, tenant: str) -> str | bytes:
+async def text_of(source: str, definitions: Definitions, tenant: str) -> str | bytes:
     """The text in a file, or under a name; `name@draft` is the draft.
 
     Raises:
         UnknownName: there is nothing under this name.
         UsageError: the file can not be read.
     """
-    return (await found_in(source, "workflow", shelf, tenant)).text if is_name(source) else workflow_text(source)
+    return (await found_in(source, "workflow", definitions, tenant)).text if is_name(source) else workflow_text(source)
 
 
 async def text_at(source: str, settings: Settings, tenant: str) -> str | bytes:
-    """The same, with the shelf of the journal; for a file no journal is opened."""
+    """The same, with the definitions of the journal; for a file no journal is opened."""
     if not is_name(source):
         return workflow_text(source)
     async with options.journal(settings) as opened:
-        return await text_of(source, opened.shelf, tenant)
+        return await text_of(source, opened.definitions, tenant)
