@@ -272,15 +272,13 @@ async def test_a_large_message_of_any_method_of_mcp_leaves_the_loop_to_others(tm
         opened = await told({"id": 0, "method": "initialize", "params": hello})
         headers["mcp-session-id"] = opened.headers["mcp-session-id"]
         await told({"method": "notifications/initialized"})
+
+        def asked(name: str, made: Callable[[Json], JsonObject], about: JsonObject) -> Callable[[Json], JsonObject]:
+            return lambda value: {**about, "method": name, "params": made(value)}
+
         messages: dict[str, Callable[[Json], JsonObject]] = {
-            **{
-                name: lambda value, name=name, made=made: {"id": 1, "method": name, "params": made(value)}
-                for name, made in METHODS.items()
-            },
-            **{
-                name: lambda value, name=name, made=made: {"method": name, "params": made(value)}
-                for name, made in NOTIFICATIONS.items()
-            },
+            **{name: asked(name, made, {"id": 1}) for name, made in METHODS.items()},
+            **{name: asked(name, made, {}) for name, made in NOTIFICATIONS.items()},
             "an answer": lambda value: {"id": 7, "result": {"a": value}},
             "an error": lambda value: {"id": 7, "error": {"code": 1, "message": value, "data": value}},
         }

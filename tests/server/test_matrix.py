@@ -22,6 +22,7 @@ from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
 from actum.server.api.operations import OPERATIONS, TAKEN
+from actum.server.api.titles import FEATURE as TITLES
 from actum.server.keys import with_stored_keys
 from actum.server.metrics import Metrics
 from tests.patience import HANGS_S
@@ -44,6 +45,8 @@ BODIES: dict[str, object] = {
     "answerApproval": {"verdict": "approve"},
     "addKey": {"id": "a_b"},
     "setSecret": {"value": ""},
+    "beginSession": {},
+    "nameSession": {"title": "Sums"},
 }
 LIST = {
     "jsonrpc": "2.0",
@@ -163,7 +166,14 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "forkRun": (401, (404, 404, 403, 403)),
     "listApprovals": (401, (200, 200, 403, 200)),
     "answerApproval": (401, (404, 404, 403, 403)),
+    "showTimeline": (401, (404, 404, 403, 200)),
+    "exportRun": (401, (404, 403, 403, 403)),
+    "getSession": (401, (200, 200, 200, 200)),
+    "beginSession": (422, (422, 422, 422, 422)),
+    "endSession": (204, (204, 204, 204, 204)),
     "listSessions": (401, (200, 200, 403, 200)),
+    "nameSession": (401, (404, 404, 403, 200)),
+    "exportSession": (401, (404, 404, 403, 200)),
     "listMessages": (401, (404, 404, 403, 200)),
     "listAudit": (401, (200, 403, 403, 403)),
     "listWorkflows": (401, (200, 200, 403, 200)),
@@ -270,6 +280,7 @@ class Served:
 async def served(folder: Path) -> AsyncIterator[Served]:
     """The application, which was started before anybody made a key."""
     journal, bank = MemoryJournal(), Bank()
+    await journal.stores.migrate(TITLES.name, TITLES.all_migrations)
     pays = answering(calls("pay", to="Ada", amount=1), *["Hi."] * 20)
     agent = Agent(pays, bank.tools, name="desk", journal=journal)  # type: ignore[arg-type]
     entered = await with_stored_keys(Access(), journal, host="127.0.0.1", by="ann", is_person=False)
