@@ -23,7 +23,10 @@ from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import MediaPart, ToolResult
 from ..core.cancellation import apart
-from ..core.errors import PermissionDenied, UsageError
+from ..core.errors import (
+    PermissionDenied,
+    UsageError,
+)
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
@@ -34,7 +37,12 @@ from ..core.model_settings import ModelSettings, checked_settings
 from ..core.policy import Answer, Approver, Policy
 from ..core.process.worker_thread import off_loop
 from ..core.run.ids import new_id
-from ..core.run.record import AgentChanged, Started, TaskQueued, ToolsChanged
+from ..core.run.record import (
+    AgentChanged,
+    Started,
+    TaskQueued,
+    ToolsChanged,
+)
 from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
 from ..core.tool import Tool
@@ -106,21 +114,23 @@ class Agent(Generic[Output]):
             is supervised (`embedded`), what you pass asks as well where it declares an effect beyond `read`. A policy
             that is given here also binds the agents that this agent starts; the default binds nobody else.
         limits: steps, calls, seconds, tokens, money and more.
-        prices: of models by name, in a currency of your own: they make `result.cost`.
-        journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default. The runs
-            of an agent that is a tool are written to the journal of the run that calls it.
+        prices: of models by name, in a currency of your own; `result.cost` is reckoned by them.
+        journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default. Where
+            the agent is the tool of another, its runs are written to the journal of the run that calls it.
         approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
         dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
         coerce: mend arguments that nearly fit their schema (`"5"` for 5); what was mended is on record.
-        secrets: what tools get by `ctx.secret(name)`; no model sees them. `SecretStore`: each run gets those of its user.
+        secrets: what tools may ask for with `ctx.secret(name)`, such as `os.environ`: no model sees them. A mapping is
+            the same for everybody; of a `SecretStore` each run gets what its own user may have.
         redaction: what is kept out of results before they are on record and told to the model.
         extra_arguments: refuse or drop arguments that a tool does not know.
         clock: the time.
         settings: how the model is asked: `ModelSettings(temperature=0.2, max_tokens=500)`.
-        truncation: where the conversation is too long for the model: `disabled`, the run fails (`ContextOverflow`);
-            `auto`, the model is asked again without the earliest turns and with long results cut.
-        choose: how many tools, the best for the question, the model is shown beside `search_tools`, which finds others.
-            0: all. None: all of up to 64 tools, and 12 of more. `always` names tools that are shown always.
+        truncation: what happens where the conversation is too long for the model: `disabled`, the run fails with
+            `ContextOverflow`; `auto`, the model is asked again with the earliest turns left out and long results cut.
+        choose: of many tools the model is shown so many, those that fit the question best, and `search_tools`, by which
+            the model finds others. 0: all. None: all of up to 64 tools, and 12 of more. See `docs/tools.md`.
+        always: the names of tools that are always among them.
 
     Raises:
         UnknownName: there is no such model or dialect.
@@ -207,7 +217,12 @@ class Agent(Generic[Output]):
         return self._named.is_open
 
     def is_for(self, principal: str, roles: Sequence[str]) -> bool:
-        """Whether a user, with these roles beside those of the policy, may use the agent by its name in the settings."""
+        """Whether a user may use the agent, as far as its name in the settings is concerned.
+
+        Args:
+            principal: the user.
+            roles: the roles of the user, beside those that the agent's policy knows of.
+        """
         return self._named.is_for(principal, roles, self.runner.policy)
 
     @property
