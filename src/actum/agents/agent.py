@@ -23,10 +23,7 @@ from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import MediaPart, ToolResult
 from ..core.cancellation import apart
-from ..core.errors import (
-    PermissionDenied,
-    UsageError,
-)
+from ..core.errors import PermissionDenied, UsageError
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
@@ -37,12 +34,7 @@ from ..core.model_settings import ModelSettings, checked_settings
 from ..core.policy import Answer, Approver, Policy
 from ..core.process.worker_thread import off_loop
 from ..core.run.ids import new_id
-from ..core.run.record import (
-    AgentChanged,
-    Started,
-    TaskQueued,
-    ToolsChanged,
-)
+from ..core.run.record import AgentChanged, Started, TaskQueued, ToolsChanged
 from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
 from ..core.tool import Tool
@@ -69,7 +61,6 @@ from ..runs.recorded import checked_id, checked_text, client_tools_of, sound
 from ..runs.run import Stopping
 from ..runs.runner import Answers, Begins, ModelSide, Runner, Setting
 from ..runs.streaming import streamed, without_loop
-from ..runs.tool_search import SEARCH_TOOL
 from ..runs.wording import Phrases
 from ..toolsets.wrappers import innermost
 from .agent_name import AgentName
@@ -81,7 +72,7 @@ from .compaction import Summarizer
 from .conversation import Before, before, handles_before, history_of, media, talking, with_attachments
 from .driver import Driver
 from .given_history import history_given, size_of_history
-from .identity import AgentRef, Naming, digest_of, part, policy_part
+from .identity import AgentRef, Naming, digest_of, own_tools, part, policy_part
 from .options import AgentFields, AgentOptions, RunKeywords
 from .turn import turn
 from .unfinished import news
@@ -128,8 +119,8 @@ class Agent(Generic[Output]):
         settings: how the model is asked: `ModelSettings(temperature=0.2, max_tokens=500)`.
         truncation: what happens where the conversation is too long for the model: `disabled`, the run fails with
             `ContextOverflow`; `auto`, the model is asked again with the earliest turns left out and long results cut.
-        choose: of many tools the model is shown so many, those that fit the question best, and `search_tools`, by which
-            the model finds others. 0: all. None: all of up to 64 tools, and 12 of more. See `docs/tools.md`.
+        choose: how many of many tools the model is shown: those that fit the question best, and `search_tools`, which
+            finds others. 0: all. None: all of up to 64 tools, and 12 of more. See `docs/tools.md`.
         always: the names of tools that are always among them.
 
     Raises:
@@ -789,9 +780,7 @@ class Agent(Generic[Output]):
     async def parts(self) -> dict[str, str]:
         """The digest of each part of this agent, by its name; see `agents.identity`."""
         naming, runner = self._named.made, self.runner
-        catalog = await runner.catalog()
         instructions = self._brief.instructions
-        clients = {tool.name for tool in runner.client_tools}  # no part of the agent, but of one run
         chosen = [] if runner.choice == Choice() else [runner.choice.places, runner.choice.always]
         inside = [toolset for given in runner.toolsets for toolset in innermost(given)]
         below = [each.agent for each in inside if isinstance(each, AgentTool) and isinstance(each.agent, Agent)]
@@ -800,11 +789,7 @@ class Agent(Generic[Output]):
             "model": [self.model.name, (naming.dialect if naming is not None else "") or self._dialect],
             "settings": [self.settings.recorded, sorted(name.lower() for name in self.settings.headers)],
             "instructions": instructions if isinstance(instructions, str) else [instructions.__qualname__],
-            "tools": sorted(
-                tool.digest
-                for tool in catalog.tools
-                if not tool.foreign and tool.name not in clients and tool is not SEARCH_TOOL
-            ),
+            "tools": own_tools((await runner.catalog()).tools, runner.client_tools),
             "labels": naming.labels if naming is not None else {},
             "servers": sorted(naming.servers) if naming is not None else [],
             "agents": sorted([digest_of(await each.parts()) for each in below]),

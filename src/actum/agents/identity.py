@@ -11,7 +11,7 @@ covered, and the run compares the definitions themselves; see `Runner.taken_up`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
 from typing import Literal, Protocol, runtime_checkable
@@ -20,6 +20,8 @@ import msgspec
 from msgspec import Struct
 
 from ..core.json import Json, JsonObject
+from ..core.tool import Tool
+from ..runs.tool_search import SEARCH_TOOL
 
 PART_CHARS = 32
 """128 bits of each part's digest stand on record."""
@@ -91,6 +93,19 @@ class KnowsRoles(Protocol):
 def policy_part(policy: object) -> Json:
     """What tells a policy from others: its digest; of a policy of the program's own only the name of its class."""
     return policy.digest if isinstance(policy, Digested) else type(policy).__qualname__
+
+
+def own_tools(tools: Sequence[Tool], brought: Sequence[Tool]) -> list[str]:
+    """The digests of the tools that are part of an agent: neither foreign, nor the tool that finds others.
+
+    Args:
+        tools: all that the agent has.
+        brought: by the client of one run.
+    """
+    others = {tool.name for tool in brought}
+    return sorted(
+        tool.digest for tool in tools if not tool.foreign and tool is not SEARCH_TOOL and tool.name not in others
+    )
 
 
 def part(value: object) -> str:

@@ -19,12 +19,15 @@ from ..core.tool import Tool
 from .resolve import Catalog
 
 SHOWN_MAX = 64
-"""So many tools are shown where nobody said how many, and a list that grows ends here."""
+"""Up to 64 tools all are shown, unless a number is set, and a list that grows ends here."""
 CHOSEN = 12
-"""Of more tools so many are chosen."""
+"""Of more tools 12 are chosen."""
+
+LOOKED_AT = 8
+"""For each place the 8 best tools are looked at, so that other sources have a chance beside a loud one."""
 
 Rank = Callable[[str, int], Sequence[str]]
-"""Gives the names of the tools that have most to do with a question, the best first: at most so many."""
+"""Gives the names of the tools that have most to do with a question, the best first, up to a number."""
 Bars = Callable[[Tool], bool]
 """Whether the policies deny every call of a tool by the user of the run."""
 
@@ -33,7 +36,7 @@ class Choice(Struct, frozen=True):
     """How many tools a model is shown.
 
     Attributes:
-        places: so many, and `search_tools`; 0 for all. None: all up to `SHOWN_MAX`, and `CHOSEN` of more.
+        places: how many, beside `search_tools`; 0 for all. None: all up to `SHOWN_MAX`, and `CHOSEN` of more.
         always: the names of tools that are always shown.
 
     Raises:
@@ -58,7 +61,7 @@ class Choice(Struct, frozen=True):
             raise UsageError("always=: give the names of tools, as in always=['pay']")
 
     def places_in(self, catalog: Catalog) -> int:
-        """Of these tools so many are chosen; 0 where all are shown."""
+        """How many of these tools are chosen; 0 where all are shown."""
         tools = len(catalog.tools) - len(catalog.serving)
         places = self.places if self.places is not None else 0 if tools <= SHOWN_MAX else CHOSEN
         return places if places < tools else 0
@@ -91,18 +94,18 @@ def find(
     """The names of the tools that have most to do with a question, the best first.
 
     Args:
-        places: at most so many.
+        places: how many at most.
         without: names that do not count, since they are shown anyway.
     """
     if places < 1:
         return []
-    asked, fitting = 0, list[str]()
-    while len(_shared_out(fitting, places, catalog)) < places and asked < len(catalog.tools):
-        asked = min(max(4 * places, 8 * asked), len(catalog.tools))  # seldom more than once
+    asked, fitting = LOOKED_AT * places, list[str]()
+    while True:
         ranked = rank(question, asked)
         fitting = [name for name in ranked if name not in without and _may_be_shown(catalog, name, bars)]
-        if len(ranked) < asked:
+        if len(fitting) >= places or len(ranked) < asked:
             break
+        asked *= LOOKED_AT  # the policy bars most of the best
     best = set(_shared_out(fitting, places, catalog))
     best.update([name for name in fitting if name not in best][: places - len(best)])
     return [name for name in fitting if name in best]

@@ -25,7 +25,7 @@ from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots
 
 COMPARED_MAX = 30
-"""So many names are compared letter by letter with one that does not exist: that takes some 60 µs each."""
+"""30 names are compared letter by letter with one that does not exist: that takes some 60 µs each."""
 
 COMPILED_MAX = 200
 """Schemas of at most 200 tools are compiled when they are listed, so that a bad schema is told before anything is done.

@@ -15,7 +15,7 @@ TEMPLATE = """\
 #instructions = "Be brief."
 # auto: where a conversation is too long for the model, leave out its beginning.
 #truncation = "disabled"
-# Of many tools so many are shown to the model at a time, and it finds others by search_tools; 0 shows all.
+# How many of many tools the model is shown at a time; it finds others by search_tools. 0 shows all.
 #choose = 12
 # Tools that are always among them.
 #always = []

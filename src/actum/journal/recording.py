@@ -63,7 +63,7 @@ Rare = (
     | CallParked
     | TaskRecord
 )
-"""The records of which a run has few."""
+"""The records that are rare in a run."""
 
 MIDWAY = frozenset({"elicitation", "sampling", "roots"})
 """What a tool asks for while it runs."""

@@ -16,10 +16,10 @@ from ..policy.rules import Barring
 from ..storage.fulltext import FullText
 
 FOUND = 5
-"""So many tools are found where the model does not say how many."""
+"""How many tools are found where the model does not say how many."""
 FOUND_MAX = 20
 TOLD_MAX = 160
-"""Of the description of a tool that was found so many characters are told: the definition itself is shown."""
+"""How many characters of the description of a found tool are told: the definition itself is shown."""
 
 SEARCH_TOOL = Tool(
     name=SEARCH,
@@ -36,7 +36,7 @@ SEARCH_TOOL = Tool(
                 "minimum": 1,
                 "maximum": FOUND_MAX,
                 "default": FOUND,
-                "description": "At most so many tools.",
+                "description": "How many tools at most.",
             },
         },
         "required": ["query"],

@@ -1,7 +1,7 @@
 """`FullText`: finds texts by their words, the best first. An index in memory, by SQLite's FTS5.
 
 It is asked in two ways: by `find` with words that a person types, all of which should be there, and by `answering` with
-a question in whole sentences, of which some words will be there.
+a question in whole sentences, where some of the words will be there.
 
 Words of languages that are written without spaces (Chinese, Japanese, Thai) are found anywhere in a text: of such a run
 each pair of neighbouring signs is a word of the index, as CJK analysers of search engines have it. All other words are
@@ -77,7 +77,7 @@ class FullText:
         """The items that have words of a query, those with all words first, each with a score from 1 to 100.
 
         Args:
-            query: as a person types it; only so many signs of it count (`QUERY_CHARS_MAX`).
+            query: as a person types it; only the first signs count (`QUERY_CHARS_MAX`).
         """
         terms = list(dict.fromkeys(_terms(query[:QUERY_CHARS_MAX])))
         with self._lock:
@@ -94,8 +94,8 @@ class FullText:
 
         Args:
             question: whole sentences. Words that say nothing (`STOP_WORDS`) do not count, nor does the middle of a long
-                question (`QUESTION_CHARS_MAX`), nor words beyond so many (`QUESTION_TERMS_MAX`).
-            limit: at most so many items.
+                question (`QUESTION_CHARS_MAX`), nor words beyond a number (`QUESTION_TERMS_MAX`).
+            limit: how many items at most.
         """
         half = QUESTION_CHARS_MAX // 2
         asked = question if len(question) <= QUESTION_CHARS_MAX else f"{question[:half]}\n{question[-half:]}"

@@ -97,7 +97,7 @@ _ALL_TURNS = """INSERT INTO conversations
 _IDS_MAX = 1_000
 """So many runs are read by one query at most."""
 _KEPT_MAX = 50_000
-"""So many digests of what is kept are remembered at most: clients choose their tools, and so what is kept."""
+"""The digests of 50,000 kept payloads are remembered: clients choose their tools, and so what is kept."""
 _COUNT = """INSERT INTO counted VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (tenant, kind, agent, model, status, session) DO UPDATE SET number = counted.number + excluded.number"""
 _FIRST = "INSERT INTO entries VALUES (?, 0, ?, ?, ?, ?, ?, ?)"

@@ -234,7 +234,7 @@ class ToolsChanged(Struct, frozen=True, tag="tools_changed", omit_defaults=True)
     Attributes:
         tools: as in `Started`.
         names: where tools are chosen among many, the names of those that are shown, in order.
-        first: so many of them were chosen before the first step; the rest the model found itself.
+        first: how many of them were chosen before the first step; the rest the model found itself.
     """
 
     tools: str
