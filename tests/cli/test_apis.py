@@ -210,6 +210,8 @@ def test_refusals_are_counted_and_where_nothing_is_left_each_says_why(run: Run, 
         "https://[fd00:ec2::254]/x",
         "http://2852039166/",
         "http://[::ffff:169.254.169.254]",
+        "http://metadata.google.internal/computeMetadata/v1",
+        "http://METADATA.goog./x",
     ],
 )
 def test_a_metadata_address_as_server_is_refused_when_it_is_added(run: Run, home: Path, server: str) -> None:

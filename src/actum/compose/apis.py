@@ -38,11 +38,12 @@ from ..toolsets.http.toolset import ApiToolset
 from ..toolsets.login import Person
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
-from ..transport.guard import AddressRefused, Guard, is_safe, origin
+from ..transport.guard import AddressRefused, Guard, Resolve, is_safe, origin
 from ..transport.http import HttpFailure
 from .secrets import open_secrets, secret_file
 
 READ_S_MAX = 60.0
+LOOK_UP_S_MAX = 5.0
 TOLD_MAX = 20
 """So many refusals are told one by one."""
 MANY = 100
@@ -286,7 +287,7 @@ async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: 
         whole=whole,
     )
     setup = msgspec.structs.replace(setup, origins=_origins(setup))
-    check_servers(setup, egress)
+    await check_servers(setup, egress)
     return setup
 
 
@@ -345,18 +346,26 @@ def refusals(api: ApiDocument) -> list[str]:
     return found
 
 
-def check_servers(setup: ApiSetup, egress: Egress) -> None:
-    """See that requests to the servers of an API would leave.
+async def check_servers(setup: ApiSetup, egress: Egress, resolve: Resolve | None = None) -> None:
+    """See that requests to the servers of an API would leave. A name that is not known now may be known later.
+
+    Args:
+        setup: the API.
+        egress: the operator's rules.
+        resolve: looks names up; the system's resolver by default.
 
     Raises:
         UsageError: an address is one that is never reached, or that the operator's rules close.
     """
-    guard = Guard(named=setup.origins, egress=egress)
+    guard = Guard(named=setup.origins, egress=egress, resolve=resolve)
     for place in setup.origins:
         try:
-            guard.judge(place)
+            async with asyncio.timeout(LOOK_UP_S_MAX):
+                await guard.check(place)
         except AddressRefused as why:
             raise UsageError("the API at {place} can not be called: {why}", place=place, why=why) from None
+        except (HttpFailure, TimeoutError):
+            continue
 
 
 def _is_meant(operation: ApiOperation, pattern: str) -> bool:

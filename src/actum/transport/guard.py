@@ -28,6 +28,16 @@ from .http import HttpFailure, translated
 from .open_route import look_up
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_NEVER_NAMES = frozenset(
+    {
+        "instance-data",
+        "instance-data.ec2.internal",
+        "metadata.goog",
+        "metadata.google.internal",
+        "metadata.tencentyun.com",
+    }
+)
+"""The names under which clouds keep the secrets of their machines. A proxy would look them up where nobody sees it."""
 _KEPT_CHARS_MAX = 512
 """Addresses up to this length are kept once they are read: reading one costs a tenth of a request."""
 
@@ -145,7 +155,7 @@ class Guard:
         """Why a destination may not be reached, by its words; empty where it may."""
         here, opened, number = self._is_here(to), self._is_opened(to), ip_of(to.host)
         inner = [to._replace(host=str(each)) for each in address_space.carried(number)] if number else []
-        if number is not None and address_space.is_never(number):
+        if to.host.rstrip(".") in _NEVER_NAMES or (number is not None and address_space.is_never(number)):
             return "its address is one that is never reached"
         if any(rule.fits(each) for rule in self.egress.deny for each in (to, *inner)):
             return f"{to} is denied by [egress] in the settings"
