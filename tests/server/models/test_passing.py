@@ -25,8 +25,10 @@ from actum.server.models.upstream import ModelRoute, ModelUpstream
 from actum.server.verifier import Keys
 from actum.testing import FakeClock
 from tests.chat_server import ChatServer, Raw, Said
+from tests.effort import turns_counted
 from tests.patience import HANGS_S
 from tests.server.models.gateway import DIALECTS, KEY, STREAM, RawServer, gateway, http, upstream
+from tests.transport.wire_servers import always, said, wire_server
 
 REPLY = structs.replace(Reply.of("It is 5.", calls=[ToolCall("call_1", "add", {"a": 2, "b": 3})]), usage=Usage(11, 7))
 ADD = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
@@ -548,3 +550,26 @@ async def test_bodies_are_kept_only_where_the_operator_says_so() -> None:
                 await client.post("/v1/chat/completions", json={**CHAT_BODY, "model": name})
     assert [line.answer_body for line in lines.kept] == [b"", b'{"id": "secret-answer"}']
     assert [b"Add 2" in line.request_body for line in lines.kept] == [False, True]
+
+
+async def test_a_stream_of_tiny_events_leaves_the_loop_to_others_while_it_is_transcoded() -> None:
+    last = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    events = {
+        "first": b"",
+        "comments": b":\n\n" * 10_000,
+        "empty": b"data: {}\n\n" * 4_000,
+        "errors": b'data: {"error":{}}\n\n' * 2_000,
+        "words": b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n' * 500,
+    }
+    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "x"}], "stream": True}
+    held: dict[str, int] = {}
+    for name, wire in events.items():
+        async with (
+            wire_server(always(said(wire + last, "200 OK", "content-type: text/event-stream"))) as server,
+            gateway({"m": upstream(f"http://127.0.0.1:{server.port}/v1")}) as it,
+            turns_counted() as turns,
+        ):
+            answer = await it.client.post("/v1/messages", json=body)
+        assert answer.status_code in (200, 502), answer.text
+        held[name] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}

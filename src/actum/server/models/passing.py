@@ -104,6 +104,8 @@ log = logging.getLogger("actum.server.models")
 FAILURES_MAX = 5
 REST_S = 30.0
 """After so many failures in a row an upstream is left alone for so many seconds."""
+TRANSCODED_BYTES = 512
+"""So much of a stream is transcoded between two turns of the event loop."""
 BODY_KEPT_BYTES_MAX = 1024 * 1024
 """Of a body that the operator wants kept."""
 ESTIMATED_HEADER = "x-actum-estimated"
@@ -484,8 +486,7 @@ class _PassedStream(Response):
         piece = self._opened.raw if self._transcoder is not None else self._opened.first
         try:
             while True:
-                told = self._told(piece)
-                if told:
+                async for told in self._told_of(piece):
                     self._line.keep(told)
                     await send({"type": "http.response.body", "body": told, "more_body": True})
                 piece = await self._opened.answer.piece()
@@ -504,6 +505,17 @@ class _PassedStream(Response):
             self._line.keep(rest)
             await send({"type": "http.response.body", "body": rest, "more_body": True})
         return error is None and watch.ended and watch.error is None
+
+    async def _told_of(self, piece: bytes) -> AsyncIterator[bytes]:
+        """What the client is told of a piece. One that is transcoded is taken apart, and all others have a turn between
+        two parts of it: each event of a few bytes is some work.
+        """
+        step = TRANSCODED_BYTES if self._transcoder is not None else max(1, len(piece))
+        for at in range(0, len(piece), step):
+            if at:
+                await asyncio.sleep(0)
+            if told := self._told(piece[at : at + step]):
+                yield told
 
     def _told(self, piece: bytes) -> bytes:
         if self._transcoder is not None and piece:
