@@ -29,7 +29,7 @@ MATCHED = frozenset({"expected", "message", "reason", "finding", "waiting"})
 
 WORD = frozenset({"line", "needs_key", "not_found", "page", "table", "tr", "wants", "ListColumn"})
 """What is called with a text for a person that may be one word."""
-CALLED = WORD | {"ask", "begin", "busy", "error", "note", "HttpRefusal", "Refusal", "Sentence"}
+CALLED = WORD | {"_said", "ask", "begin", "busy", "error", "note", "HttpRefusal", "Refusal", "Sentence"}
 """What is called with a text for a person, beside the errors."""
 STYLE = re.compile(r"(bold |dim )*(cyan|green|magenta|red|yellow|dim)")
 """How a line looks, which is no text."""

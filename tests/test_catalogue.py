@@ -7,7 +7,7 @@ from string import Formatter
 
 import pytest
 
-from actum.core.language.translation import CATALOGUE, catalogue, filled
+from actum.core.language.translation import CATALOGUE, catalogue, entries, filled
 from tests.catalogue import sentences, updated, written
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -84,6 +84,13 @@ def test_people_read_every_sentence_in_chinese_and_programs_most() -> None:
     lacking = {said.template: said.path for said in sentences() if ("", said.template) not in catalogue()}
     assert {text: path for text, path in lacking.items() if is_for_people(path)} == {}, "fill zh.po: see `make locale`"
     assert len(lacking) <= UNTRANSLATED
+
+
+def test_of_a_damaged_catalogue_the_sound_entries_are_read() -> None:
+    whole = CATALOGUE.read_text("utf-8")
+    assert entries(whole) == catalogue()
+    assert entries(whole[len(whole) // 2 :] + 'msgid "a\\x"\nmsgstr "b"\n').items() <= catalogue().items()
+    assert entries("") == entries("\x00\x01") == entries('msgid "a"\nmsgstr "b') == {}
 
 
 @pytest.mark.parametrize(

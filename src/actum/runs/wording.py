@@ -1,6 +1,6 @@
-"""What the loop itself says to users and models, in English and Chinese.
+"""What the loop itself says to users and models, in English and Chinese. Models and tools say everything else.
 
-Everything else is said by models and tools.
+Sentences for users are entries of the catalogue. Sentences for models are in this file.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from ..core.call import ToolCall, ToolResult
 from ..core.json import dumps
 from ..core.language.error_words import language_of
+from ..core.language.sentence import Sentence
+from ..core.language.translation import Language, in_language
 from ..core.message import Reply
 from ..core.run.pending import Pending
 from ..core.run.record import Standing
@@ -24,51 +26,28 @@ _ORDINARY_ENDS = frozenset({"", "completed", "end_turn", "stop", "stop_sequence"
 """Words for that which tell a person nothing."""
 
 _STOPPED = {
-    "en": {
-        "steps": "I stopped: this took more steps than allowed.",
-        "calls": "I stopped: this took more tool calls than allowed.",
-        "calls_per_reply": "I stopped: single replies asked for more tool calls than allowed.",
-        "requests_per_call": "I stopped: a tool asked more often than allowed.",
-        "tokens": "I stopped: this used more tokens than allowed.",
-        "cost": "I stopped: this cost more than allowed.",
-        "seconds": "I stopped: this took longer than allowed.",
-        "tool_calls": "I stopped: a tool was called more often than allowed.",
-        "rate": "I stopped: a tool may only be called so often a minute, and that was not enough. Try again later.",
-        "depth": "I stopped: agents handed the task on to each other deeper than allowed.",
-        "result_bytes": "I stopped: results were larger than allowed.",
-        "user_rate": "I stopped: you may only have so many calls made a minute. Try again in a minute.",
-        "user_runs": "I did not start: you have as many runs under way as you may. Wait until one is over.",
-        "user_tokens": "I stopped: you have used up your tokens of these 24 hours.",
-        "user_cost": "I stopped: you have used up your budget of these 24 hours.",
-        "loop_detected": "I stopped: I was making the same call again and again without getting further.",
-        "cancelled": "I stopped: the run was cancelled.",
-        "access_revoked": "I stopped: whoever asked for this may not have it done any more.",
-        "no_reply": "I stopped: the model gave no answer, and none when it was asked again.",
-        "": "I stopped: a limit was reached.",
-    },
-    "zh": {
-        "steps": "我停下了：步骤数超过了上限。",
-        "calls": "我停下了：工具调用次数超过了上限。",
-        "calls_per_reply": "我停下了：单次回复中的工具调用次数超过了上限。",
-        "requests_per_call": "我停下了：某个工具发出的请求次数超过了上限。",
-        "tokens": "我停下了：token 用量超过了上限。",
-        "cost": "我停下了：费用超过了上限。",
-        "seconds": "我停下了：用时超过了上限。",
-        "tool_calls": "我停下了：某个工具的调用次数超过了上限。",
-        "rate": "我停下了：某个工具每分钟的调用次数有上限，这次不够用。请稍后再试。",
-        "depth": "我停下了：智能体之间层层转交任务，超过了允许的层数。",
-        "result_bytes": "我停下了：工具返回的结果超过了允许的大小。",
-        "user_rate": "我停下了：你每分钟的调用次数已达上限。请一分钟后再试。",
-        "user_runs": "我没有开始：你同时进行的任务已达上限。请等其中一个结束。",
-        "user_tokens": "我停下了：你 24 小时内的 token 用量已达上限。",
-        "user_cost": "我停下了：你 24 小时内的费用已达上限。",
-        "loop_detected": "我停下了：我一直在重复同一个调用，没有进展。",
-        "cancelled": "我停下了：运行被取消了。",
-        "access_revoked": "我停下了：请求者已不再有权做这件事。",
-        "no_reply": "我停下了：模型没有给出回答，再问一次也没有。",
-        "": "我停下了：已达到某个上限。",
-    },
+    "steps": "I stopped: this took more steps than allowed.",
+    "calls": "I stopped: this took more tool calls than allowed.",
+    "calls_per_reply": "I stopped: single replies asked for more tool calls than allowed.",
+    "requests_per_call": "I stopped: a tool asked more often than allowed.",
+    "tokens": "I stopped: this used more tokens than allowed.",
+    "cost": "I stopped: this cost more than allowed.",
+    "seconds": "I stopped: this took longer than allowed.",
+    "tool_calls": "I stopped: a tool was called more often than allowed.",
+    "rate": "I stopped: a tool may only be called so often a minute, and that was not enough. Try again later.",
+    "depth": "I stopped: agents handed the task on to each other deeper than allowed.",
+    "result_bytes": "I stopped: results were larger than allowed.",
+    "user_rate": "I stopped: you may only have so many calls made a minute. Try again in a minute.",
+    "user_runs": "I did not start: you have as many runs under way as you may. Wait until one is over.",
+    "user_tokens": "I stopped: you have used up your tokens of these 24 hours.",
+    "user_cost": "I stopped: you have used up your budget of these 24 hours.",
+    "loop_detected": "I stopped: I was making the same call again and again without getting further.",
+    "cancelled": "I stopped: the run was cancelled.",
+    "access_revoked": "I stopped: the person who asked for this may not have it done any more.",
+    "no_reply": "I stopped: the model gave no answer, and none when it was asked again.",
+    "": "I stopped: a limit was reached.",
 }
+"""Why a run was stopped, as users are told; the Chinese is in the catalogue."""
 
 _STANDS: dict[str, dict[Standing, str]] = {
     "en": {
@@ -94,28 +73,16 @@ _STANDS: dict[str, dict[Standing, str]] = {
 
 _SENTENCES = {
     "en": {
-        "ask_for": "I need one more thing for {tool}: what is “{parameter}”?",
-        "ask_join": " ",
         "invalid_output": "Your answer could not be used: {problem}\nAnswer again with nothing but the corrected JSON.",
         "output": (
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
-        "no_answer": "There is no answer.",
-        "cut_setting": "The answer was cut off at the {limit} tokens that the setting max_tokens allows.",
-        "cut_default": (
-            "The answer was cut off at {limit} tokens: that is asked for where the setting max_tokens gives no limit."
-        ),
-        "cut_context": "The answer was cut off: the context of the model is full.",
-        "cut_length": "The answer was cut off at the limit of its length. A larger max_tokens may allow more.",
-        "cut_filter": "The answer was broken off by the content filter of the endpoint.",
         "left_out": "[The beginning of this conversation was left out here: it is too long for you.]",
-        "waiting": "Waiting for approval of: {names}.",
         "compact": (
             "Sum up our conversation so far, so that it can be gone on with from the summary alone: what was asked, "
             "what was found and done, what was decided, what is still open; names, numbers and ids exactly. No more."
         ),
         "summary": "Summary of our conversation so far:\n{summary}",
-        "doubt": "Interrupted, and not known whether it happened: {names}.",
         "news": "Since this was last told, this became of calls of earlier turns (from the record, not from the user):",
         "call_done": "carried out. Result: {result}",
         "call_failed": "ended with an error: {message}",
@@ -124,24 +91,14 @@ _SENTENCES = {
         "turn_answered": "The turn of these calls ended with this answer: {text}",
     },
     "zh": {
-        "ask_for": "调用 {tool} 还缺一项信息：请问“{parameter}”是什么？",
-        "ask_join": "",
         "invalid_output": "你的回答无法使用：{problem}\n请只用改正后的 JSON 重新回答。",
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
-        "no_answer": "没有得到回答。",
-        "cut_setting": "回答在 max_tokens 设定的 {limit} 个 token 处被截断了。",
-        "cut_default": "回答在 {limit} 个 token 处被截断了：没有设定 max_tokens 时使用这个上限。",
-        "cut_context": "回答被截断了：模型的上下文已满。",
-        "cut_length": "回答达到长度上限，被截断了。把 max_tokens 设得大一些也许有用。",
-        "cut_filter": "回答被模型服务的内容过滤器中断了。",
         "left_out": "[这段对话的开头已省略：内容太长，超出了你的上下文。]",
-        "waiting": "等待批准：{names}。",
         "compact": (
             "请总结我们到目前为止的对话，使之后只凭这份总结就能继续：问了什么，查到和做了什么，作了哪些决定，还有什么没完成；"
             "名字、数字和编号要准确。不要写别的。"
         ),
         "summary": "到目前为止的对话总结：\n{summary}",
-        "doubt": "中途中断，不清楚是否已经执行：{names}。",
         "news": "前面几轮的调用有了新情况（来自运行记录，不是用户说的）：",
         "call_done": "已执行。结果：{result}",
         "call_failed": "出错结束：{message}",
@@ -150,6 +107,7 @@ _SENTENCES = {
         "turn_answered": "这些调用所在的那一轮最后回答了：{text}",
     },
 }
+"""What models are told. A resumed run makes these texts again and compares them with its record: they never change."""
 
 
 class Phrases:
@@ -159,9 +117,9 @@ class Phrases:
         language: `en` or `zh`.
     """
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: Language) -> None:
+        self._language = language
         self._sentences = _SENTENCES[language]
-        self._stopped = _STOPPED[language]
         self._stands = _STANDS[language]
 
     @classmethod
@@ -169,9 +127,17 @@ class Phrases:
         """In the language of what the user wrote: Chinese when it holds Han characters."""
         return cls(language_of(text))
 
+    @property
+    def _between(self) -> str:
+        return "" if self._language == "zh" else " "
+
+    def _said(self, template: str, /, **values: object) -> str:
+        """What the user is told."""
+        return in_language(Sentence(template, **values), self._language)
+
     def stopped(self, reason: str) -> str:
         """Why the run was stopped. Tools may have limits of their own, which have no sentence here."""
-        return self._stopped.get(reason, self._stopped[""])
+        return self._said(_STOPPED.get(reason, _STOPPED[""]))
 
     def cut_off(self, reply: Reply, max_tokens: int | None, default_max_tokens: int | None) -> str:
         """Tell the user that an answer was cut off, behind what there is of the answer.
@@ -182,17 +148,25 @@ class Phrases:
             default_max_tokens: the limit where none was set; None for none.
         """
         used, limit = reply.usage.output_tokens, max_tokens or default_max_tokens
-        key = "cut_default" if max_tokens is None else "cut_setting"
         if reply.cut_off == "content_filter":
-            key = "cut_filter"
+            said = self._said("The answer was broken off by the content filter of the endpoint.")
         elif reply.finish_reason.lower() == "model_context_window_exceeded":
-            key = "cut_context"
+            said = self._said("The answer was cut off: the context of the model is full.")
         elif limit is None or 0 < used < limit:
-            key = "cut_length"
-        sentence = self._sentences[key].format(limit=limit)
+            said = self._said("The answer was cut off at the limit of its length. A larger max_tokens may allow more.")
+        elif max_tokens is None:
+            said = self._said(
+                "The answer was cut off at {limit} tokens: that is asked for where the setting max_tokens gives no "
+                "limit.",
+                limit=limit,
+            )
+        else:
+            said = self._said(
+                "The answer was cut off at the {limit} tokens that the setting max_tokens allows.", limit=limit
+            )
         if reply.text.strip():
-            return f"{reply.text}\n\n{sentence}"
-        return f"{self._sentences['no_answer']}{self._sentences['ask_join']}{sentence}"
+            return f"{reply.text}\n\n{said}"
+        return self._between.join([self._said("There is no answer."), said])
 
     def no_reply(self, reply: Reply) -> str:
         """Tell the user that the model gave no answer, with the endpoint's word for why, where there is more to it."""
@@ -206,8 +180,8 @@ class Phrases:
 
     def ask_for(self, missing: Sequence[tuple[str, str]]) -> str:
         """Ask the user for values: pairs of tool and parameter."""
-        sentences = [self._sentences["ask_for"].format(tool=tool, parameter=path) for tool, path in missing]
-        return self._sentences["ask_join"].join(sentences)
+        template = "I need one more thing for {tool}: what is “{parameter}”?"
+        return self._between.join(self._said(template, tool=tool, parameter=path) for tool, path in missing)
 
     def invalid_output(self, problem: str) -> str:
         """Tell the model that its answer does not have the type that was asked for."""
@@ -219,12 +193,16 @@ class Phrases:
 
     def waiting(self, pending: Sequence[Pending]) -> str:
         """Tell the user what the run waits for."""
-        sentences = []
-        for sentence, wanted in (("doubt", True), ("waiting", False)):
-            names = [item.call.name if item.call else "" for item in pending if (item.kind == "doubt") is wanted]
-            if names:
-                sentences.append(self._sentences[sentence].format(names=", ".join(names)))
-        return " ".join(sentences)
+        doubtful = [item.call.name if item.call else "" for item in pending if item.kind == "doubt"]
+        others = [item.call.name if item.call else "" for item in pending if item.kind != "doubt"]
+        told = []
+        if doubtful:
+            told.append(
+                self._said("Interrupted, and not known whether it happened: {names}.", names=", ".join(doubtful))
+            )
+        if others:
+            told.append(self._said("Waiting for approval of: {names}.", names=", ".join(others)))
+        return " ".join(told)
 
     def compact(self) -> str:
         """Ask the model for a summary of the conversation."""

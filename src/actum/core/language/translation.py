@@ -7,7 +7,9 @@ it. See `docs/decisions/languages.md`.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -15,6 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from .sentence import Sentence
+
+log = logging.getLogger("actum")
 
 Language = Literal["en", "zh"]
 
@@ -38,12 +42,21 @@ _SENTENCE = "why"
 @cache
 def catalogue() -> Mapping[tuple[str, str], str]:
     """The Chinese of every English text that has one, by context and text."""
-    entries = _ENTRY.findall(CATALOGUE.read_text("utf-8"))
-    return {
-        (_joined(context), _joined(english)): said
-        for context, english, chinese in entries
-        if english != '""\n' and (said := _joined(chinese))
-    }
+    try:
+        return entries(CATALOGUE.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        log.warning("the catalogue %s can not be read, so English is spoken: %s", CATALOGUE, error)
+        return {}
+
+
+def entries(text: str) -> dict[tuple[str, str], str]:
+    """The entries of a catalogue that have a translation, by context and English text. A damaged entry is left out."""
+    found: dict[tuple[str, str], str] = {}
+    for context, english, said in _ENTRY.findall(text):
+        with contextlib.suppress(ValueError):
+            if english != '""\n' and _joined(said):
+                found[_joined(context), _joined(english)] = _joined(said)
+    return found
 
 
 def chinese(text: Sentence | str, context: Context = "") -> str | None:
