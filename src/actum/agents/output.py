@@ -30,9 +30,9 @@ FIELD = "answer"
 VALUES_MAX = 64
 """At so many places of an answer at most a JSON value is looked for, in fences and then in sentences."""
 
-_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)\n?[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE_BEGINS = re.compile(r"^[ \t]*+```[\w-]*+[ \t]*+\n", re.MULTILINE)
+_FENCE_ENDS = re.compile(r"```[ \t]*+$", re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
-_INTRODUCED = re.compile(r"(^|[:：\n])[ \t\n]*\Z")
 
 
 def plain(text: str) -> tuple[object, str]:
@@ -189,10 +189,14 @@ class _Reader(Struct, frozen=True):
 
 def _fenced(text: str) -> Iterator[str]:
     """What stands in code fences."""
-    for count, found in enumerate(_FENCE.finditer(text)):
-        if count == VALUES_MAX:
+    at = 0
+    for _ in range(VALUES_MAX):
+        begins = _FENCE_BEGINS.search(text, at)
+        ends = begins and _FENCE_ENDS.search(text, begins.end())
+        if not begins or not ends:
             return
-        yield found[1]
+        yield text[begins.end() : ends.start()]
+        at = ends.end()
 
 
 def _spoken(text: str) -> Iterator[str]:
@@ -212,9 +216,15 @@ def _spoken(text: str) -> Iterator[str]:
             at += 1
             continue
         is_reference = isinstance(value, list) and all(isinstance(item, int) for item in value)
-        if value and (not is_reference or _INTRODUCED.search(text, 0, at)):
+        if value and (not is_reference or _is_introduced(text, at)):
             yield text[at:end]
         at = end
+
+
+def _is_introduced(text: str, at: int) -> bool:
+    """Whether a place is at the beginning of the text or of a line, or behind a colon; blanks do not count."""
+    before = text[:at].rstrip(" \t\n")
+    return not before or before[-1] in ":：" or "\n" in text[len(before) : at]
 
 
 _scan = json.JSONDecoder().raw_decode

@@ -27,7 +27,7 @@ _PART_WHEN_BEFORE_NUMBER = frozenset("+-−")
 _SOFT = frozenset(":!?'’#=")
 """Connecting characters that end a value where a Chinese or Japanese character is behind them: `收款人:ada`."""
 
-_EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
+_EMAIL = re.compile(r"[^\s@]+@[^\s@][^\s@.]*+\.[^\s@]+")
 _KEY = re.compile(r"(?:\A|[\s\"'(\[{])[A-Za-z][\w-]{0,63}\Z")
 _KEY_LENGTH_MAX = 66
 """More than the pattern can fill, so that no piece of a longer word passes for a key."""

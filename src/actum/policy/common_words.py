@@ -64,7 +64,8 @@ _SPACED = frozenset((_ENGLISH + _GERMAN + _FRENCH + _SPANISH).split())
 
 _HAN = r"\u3005\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _RUN = re.compile(rf"[{_HAN}]+|[^\W{_HAN}]+(?:['’][^\W{_HAN}]+)*")
-_ALL_UNSPACED = re.compile("(?:" + "|".join(sorted(_CHINESE.split(), key=len, reverse=True)) + ")+")
+_UNSPACED = frozenset(_CHINESE.split())
+_UNSPACED_MAX = max(map(len, _UNSPACED))
 
 
 def is_common(plain: str) -> bool:
@@ -85,4 +86,15 @@ def is_common(plain: str) -> bool:
 def _is_common_run(run: str) -> bool:
     if len(run) == 1:
         return not run.isdecimal()
-    return run.replace("’", "'") in _SPACED or _ALL_UNSPACED.fullmatch(run) is not None
+    return run.replace("’", "'") in _SPACED or _is_of_unspaced(run)
+
+
+def _is_of_unspaced(run: str) -> bool:
+    """Whether a run can be cut into common words of a language without spaces. A regular expression would try all of
+    the ways to cut it, which double with every second character.
+    """
+    ends = {0}
+    for at in range(len(run)):
+        if at in ends:
+            ends |= {at + size for size in range(1, _UNSPACED_MAX + 1) if run[at : at + size] in _UNSPACED}
+    return len(run) in ends

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from ..core.errors import UsageError
 from ..core.language.sentence import Sentence
 from ..schema.canonical import Unclear
+from .expression_work import bare_of, closing
 
 BUILT_IN = frozenset(
     {  # a mistyped name is found when the program is compiled
@@ -29,6 +30,8 @@ LOOPS_MAX = 2
 _TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "string", "uint"})
 _LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w*)")
 _NAMED = re.compile(r"[A-Za-z]\w*")
+_MATCHES = re.compile(r"\bmatches\s*\(")
+_LITERAL_LAST = re.compile(r"(?:^|,)\s*[rR]?(?:\" *\")+\s*\Z")
 
 
 class ProgramFailed(Exception):
@@ -62,6 +65,10 @@ class CelProgram:
             self._program = cel.compile(text)
         except ValueError as error:
             raise UsageError("{shown!r} is no CEL: {first_line}", shown=shown, first_line=first_line(error)) from None
+        if _takes_patterns_of_values(text):
+            raise UsageError(
+                "{shown!r}: matches() takes its pattern as a text in quotes, not out of a value", shown=shown
+            )
         self.bound = _LOOP.findall(shown)
         if len(self.bound) > LOOPS_MAX:
             raise UsageError(
@@ -93,6 +100,13 @@ class CelProgram:
         if failures:
             raise ProgramFailed(failures[0])
         return value
+
+
+def _takes_patterns_of_values(text: str) -> bool:
+    """Whether a pattern comes out of values: one of 25 characters can keep the library busy for 20 s."""
+    bare = bare_of(text)
+    patterns = (bare[found.end() : closing(bare, found.end())] for found in _MATCHES.finditer(bare))
+    return not all(map(_LITERAL_LAST.search, patterns))
 
 
 def check_names(what: str, used: Collection[str], known: Collection[str]) -> None:

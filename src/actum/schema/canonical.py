@@ -27,6 +27,8 @@ HOST_MAX = 253
 NAME_BYTES_MAX = 255
 PATH_BYTES_MAX = 4095
 """What Linux takes as the name of a file and as a whole path."""
+PATH_CHARS_MAX = 4 * PATH_BYTES_MAX
+"""A path that is written with more characters is refused unread, though it may be short without its `.` and `..`."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ENCODED = re.compile(r"%(?:25)*(?:2e|2f|5c|00)", re.IGNORECASE)
@@ -67,6 +69,8 @@ def plain_path(text: str) -> str:
     >>> plain_path("notes/./2026//../todo.txt")
     'notes/todo.txt'
     """
+    if len(text) > PATH_CHARS_MAX:
+        raise Unclear(f"a path of at most {PATH_BYTES_MAX} bytes")
     if not text or _CONTROL.search(text):
         raise Unclear("a path without control characters")
     if "\\" in text or re.match(r"[A-Za-z]:(?:/|$)", text):
@@ -119,6 +123,8 @@ def path(text: object, *, local: bool = True) -> str:
     """
     if not isinstance(text, str) or not text:
         raise Unclear("a path, as text")
+    if len(text) > PATH_CHARS_MAX:
+        raise Unclear(f"a path of at most {PATH_BYTES_MAX} bytes")
     if "\0" in text or _ENCODED.search(text):
         raise Unclear("a path without encoded dots, slashes or NUL")
     if not local:

@@ -23,6 +23,7 @@ from ..core.event import NodeFinished, NodeStarted, RunResult, TextDelta
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, ToolMessage
 from ..core.model import Model
+from ..core.process.worker_thread import LARGE, off_loop
 from ..core.run.node_records import NODE_VALUE_BYTES_MAX, NodeBegan, NodeError, NodeLeft
 from ..core.run.pending import Pending
 from ..journal.recording import CallRef
@@ -40,7 +41,7 @@ from .definition.settings import (
 from .model_answers import ModelAnswers
 from .node_call import OriginsOfCall, asked_for, check_knowledge, object_in, outcome_of_call
 from .node_questions import OF_EVENT, OF_PERSON, NodeQuestions
-from .pure import NodeFailed, compute, failed
+from .pure import NodeFailed, compute, failed, work_of
 from .say_order import SayOrder
 from .template import TemplateWriter
 
@@ -296,7 +297,7 @@ class WorkflowEngine:
                 continue
             if due.result is not None and not self._is_tried_again(due, due.result):
                 self._leave(due, due.result)
-            elif due.result is None and due.node.type.needs == "nothing":
+            elif due.result is None and due.node.type.needs == "nothing" and work_of(due) <= LARGE:
                 self._leave(due, compute(due))
             else:
                 self._queue.append(due)
@@ -464,6 +465,10 @@ class WorkflowEngine:
             return
         needs = due.node.type.needs
         try:
+            if needs == "nothing":
+                self._writing.add(due.path)
+                await self._compute(due)
+                return
             if needs == "template":
                 self._writing.add(due.path)
                 await self._write_template(due)
@@ -589,6 +594,13 @@ class WorkflowEngine:
             self._waiting[due.path] = (due, outcome)
         else:
             self._end_asking(due, number, began, outcome)
+
+    async def _compute(self, due: Due) -> None:
+        """Compute a node that goes through a long list, while others have their turn."""
+        began = self._run.context.clock.monotonic()
+        outcome = await off_loop(work_of(due), compute, due)
+        self._writing.discard(due.path)
+        self._leave(due, outcome, seconds=self._run.context.clock.monotonic() - began)
 
     async def _write_template(self, due: Due) -> None:
         settings = due.node.settings

@@ -14,6 +14,9 @@ from .definition.functions import ITEMS_MAX, NUMBER_MAX, TEXT_MAX, told
 from .definition.lineage import DEVELOPER, Built, Lineage, Mixed, part_of
 from .definition.settings import IfNode, ListNode, MergeNode, SetNode
 
+WORK_OF_AN_ITEM = 256
+"""An expression that is computed for an item takes as long as reading so many characters."""
+
 
 class NodeFailed(Exception):
     """A node failed.
@@ -37,6 +40,20 @@ def compute(due: Due) -> NodeOutcome:
         return failed(due, "no_value", str(none))
     except NodeFailed as failure:
         return failed(due, failure.code, failure.message)
+
+
+def work_of(due: Due) -> int:
+    """How much work a node is that reaches out for nothing, in characters that take as long to be read; 0 for little.
+
+    A `list` node computes expressions for each item of a list that others may have sent.
+    """
+    if due.node.type.name != "list" or not due.node.expressions.keys() & {"where", "sort"}:
+        return 0
+    try:
+        of = due.node.expressions["of"].value(due.scope)
+    except NoValue:
+        return 0
+    return len(of) * WORK_OF_AN_ITEM if isinstance(of, list) else 0
 
 
 def failed(due: Due, code: str, message: str) -> NodeOutcome:
@@ -80,10 +97,11 @@ def _list(due: Due) -> NodeOutcome:
     if len(of) > ITEMS_MAX:
         raise NodeFailed("no_value", f"of has {len(of)} items, and {ITEMS_MAX} are allowed")
     items = list(enumerate(of))
+    kept: dict[str, Json] = {}
     if "where" in expressions:
-        items = [each for each in items if _is_met(expressions["where"], due, *each)]
+        items = [each for each in items if _is_met(expressions["where"], _WithItem(due.scope, kept, *each))]
     if settings.sort is not None:
-        keys = {index: expressions["sort"].value(_WithItem(due.scope, index, item)) for index, item in items}
+        keys = {index: expressions["sort"].value(_WithItem(due.scope, kept, index, item)) for index, item in items}
         try:
             items.sort(key=lambda each: cast(str, keys[each[0]]), reverse=settings.sort.descending)
         except TypeError:
@@ -102,21 +120,32 @@ def _list(due: Due) -> NodeOutcome:
 
 
 class _WithItem:
-    """The values of a scope, with one item of a list."""
+    """The values of a scope, with one item of a list.
 
-    def __init__(self, values: ScopeValues, index: int, item: Json) -> None:
+    Args:
+        values: the scope.
+        kept: values of the scope that were read for other items; grows. So all items are seen beside the same values.
+        index, item: the item.
+    """
+
+    def __init__(self, values: ScopeValues, kept: dict[str, Json], index: int, item: Json) -> None:
         self._values = values
+        self._kept = kept
         self._own: dict[str, Json] = {"item": item, "index": index}
 
     def value(self, root: str) -> Json:
-        return self._own[root] if root in self._own else self._values.value(root)
+        if root in self._own:
+            return self._own[root]
+        if root not in self._kept:
+            self._kept[root] = self._values.value(root)
+        return self._kept[root]
 
     def lineage(self, root: str) -> Lineage:
         return self._values.lineage(root)
 
 
-def _is_met(expression: Expression, due: Due, index: int, item: Json) -> bool:
-    met = expression.value(_WithItem(due.scope, index, item))
+def _is_met(expression: Expression, values: ScopeValues) -> bool:
+    met = expression.value(values)
     if not isinstance(met, bool):
         raise NodeFailed("no_value", f"where comes to a {type(met).__name__}, not to true or false")
     return met

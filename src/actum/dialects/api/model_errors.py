@@ -21,6 +21,8 @@ from ...core.errors import (
 from ...core.json import DEPTH_MAX, Json, JsonProblem, dumps, is_too_deep, may_be_deep, parse
 
 MESSAGE_CHARS_MAX = 300
+LOOKED_AT_MAX = 20_000
+"""In so many characters of an error it is looked for what the error means."""
 _PASSES_BY_ITSELF = {408, 409, 425, 429}
 _STATUS_OF_WORD = {
     "authentication_error": 401,
@@ -175,8 +177,7 @@ def _is_overflow(body: Json) -> bool:
     for error in (body, inner):
         if isinstance(error, dict) and not _OVERFLOW_WORDS.isdisjoint(map(str, (error.get("type"), error.get("code")))):
             return True
-    words = _told(body)
-    said = words if isinstance(words, str) else dumps(words)
+    said = _said(_told(body), LOOKED_AT_MAX)
     return _OVERFLOW.search(said) is not None and _ANSWER_TOO_LONG.search(said) is None
 
 
@@ -194,5 +195,10 @@ def _message(body: Json) -> str:
     body = _told(body)
     if body is None:
         return ""
-    text = " ".join(_SECRET.sub("[key]", body if isinstance(body, str) else dumps(body)).split())
+    text = " ".join(_SECRET.sub("[key]", _said(body, 2 * MESSAGE_CHARS_MAX)).split())
     return text if len(text) <= MESSAGE_CHARS_MAX else text[: MESSAGE_CHARS_MAX - 1] + "…"
+
+
+def _said(words: Json, most: int) -> str:
+    """The beginning of what an endpoint says: of an error of 4 MB nobody needs more."""
+    return (words if isinstance(words, str) else dumps(words))[:most]

@@ -30,9 +30,9 @@ from .config import McpAuth, McpServer
 WRAPPERS = ("mcpServers", "servers", "mcp_servers", "context_servers")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_INPUT = re.compile(r"\$\{input:([^}]*)\}")
-_OF_THE_EDITOR = re.compile(r"\$\{(?:config|command):[^}]*\}")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]{0,1000}))?\}")
+_INPUT = re.compile(r"\$\{input:([^}]{0,1000})\}")
+_OF_THE_EDITOR = re.compile(r"\$\{(?:config|command):[^}]{0,1000}\}")
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 INPUT = "ACTUM_SECRET_"
 """The variable that holds the value of an input begins with this: values of such variables are never shown."""

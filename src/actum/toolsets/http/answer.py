@@ -61,7 +61,7 @@ _CURSORS: dict[str, tuple[str, ...]] = {
 }
 """By the field that says where the next page begins, the query parameters that take it; of both the letters alone."""
 _PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]{4,}")
-_REL_NEXT = re.compile(r';\s*rel\s*=\s*"?(?:[^";]*\s)?next(?:\s[^";]*)?"?', re.IGNORECASE)
+_REL_NEXT = re.compile(r';\s*rel\s*=\s*+"?(?:[^";]*\s)?next(?:\s[^";]*)?"?', re.IGNORECASE)
 
 
 class AskedOperation(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from ...core.json import Json, JsonProblem, dumps, parse
 HEAD_CHARS = 256 * 1024
 """So much of a line that is no JSON is looked through for what it is."""
 _MARK = "\ufeff"
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?$)|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 
 
 def messages(line: bytes, waiting: Collection[int | str] = (), *, is_whole: bool = True) -> list[JSONRPCMessage]:

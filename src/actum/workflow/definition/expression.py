@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject
+from ...policy.expression_work import CHARS_MAX, ExpressionWork, TooLarge, bare_of, size_of
 from ...policy.program import BUILT_IN, CelProgram, ProgramFailed, check_names
 from ...protocols.bound_text.part import Encoded, Given, Later, Part
 from ...schema.canonical import Unclear
 from .functions import FUNCTIONS, NUMBER_MAX, told
 from .lineage import DEVELOPER, Built, Lineage, Mixed, Steps, part_of, path_of
-from .size import CHARS_MAX, ExpressionWork, TooLarge, bare_of, size_of
 
 ROOTS = ("inputs", "vars", "env", "run", "item", "index", "error")
 """What an expression may speak of beside nodes."""
@@ -33,7 +33,7 @@ MADE_MAX = 4_000_000
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _PATH = re.compile(
-    r"\s*([A-Za-z_]\w*)((?:\.[A-Za-z_][\w-]*|\[\d{1,9}\]|\[\"[^\"\]]{0,200}\"\])*)\s*(\?)?\s*(?:\|\s*([a-z]\w*)\s*)?"
+    r"\s*([A-Za-z_]\w*)((?:\.[A-Za-z_][\w-]*|\[\d{1,9}\]|\[\"[^\"\]]{0,200}\"\])*)\s*+(\?)?\s*+(?:\|\s*([a-z]\w*)\s*)?"
 )
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\[\"([^\"]*)\"\]")
 _SECRET = re.compile(r"\s*secret:([A-Za-z_][\w.-]{0,127})\s*")
@@ -252,9 +252,7 @@ class Computed:
         self._paths = {root: _paths(source, root) for root in sorted(self._program.variables)}
         self._work = ExpressionWork(source)
         bodies = " ".join(self._work.bodies)
-        bare = bare_of(bodies)
-        outer = [root for root in self._paths if re.search(rf"(?<![\w.]){root}\b", bare)]
-        self._in_bodies = {root: _paths(bodies, root) for root in outer}
+        self._in_bodies = {root: _paths(bodies, root) for root in self._work.in_bodies(self._paths)}
 
     def value(self, values: ScopeValues) -> Json:
         given: dict[str, object] = {root: _pruned(values, root, paths) for root, paths in self._paths.items()}

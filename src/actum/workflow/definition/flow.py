@@ -22,12 +22,12 @@ from msgspec import Struct
 
 from ...core.json import Json, JsonObject
 from ...core.run.node_records import NodeError
+from ...policy.expression_work import CHARS_MAX, TooLarge, size_of
 from .expression import Expression, NoValue
 from .graph import Definition, Graph, GraphNode
 from .lineage import DEVELOPER, OF_ERROR, REMEMBERED, Built, From, Lineage, Mixed, part_of
 from .nodes import ERROR, OUT
 from .settings import Default, EachNode, LoopNode, OnError
-from .size import CHARS_MAX, TooLarge, size_of
 
 ITEMS_MAX = 100_000
 """An `each` node goes through so many items at most."""

@@ -513,11 +513,11 @@ def main(**params):
     return _asyncio.run(found) if _inspect.isawaitable(found) else found
 """
 _SIGNATURE = re.compile(
-    r"(function\s+)main(\s*\(\s*)(\{[^{}]*\}|\w+)\s*(?::\s*\w+\s*)?\)\s*(?::\s*Promise<[^{]*>|:\s*\w+)?\s*\{"
+    r"(function\s+)main(\s*\(\s*)(\{[^{}]*\}|\w+)\s*(?::\s*\w+\s*)?\)\s*(?::\s*Promise<[^{]{0,300}>|:\s*\w+)?\s*\{"
 )
-_ANNOTATED = re.compile(r"\b(const|let|var)\s+(\w+)\s*:\s*[\w<>\[\], ]+?\s*=")
+_ANNOTATED = re.compile(r"\b(const|let|var)\s+(\w+)\s*:\s*[\w<>\[\], ]{1,200}?\s{0,20}=")
 _TYPED = re.compile(
-    r"^\s*(interface|type|enum)\s+\w+|\bas\s+(any|string|number|boolean)\b|\w\?\s*:\s*(string|number)", re.MULTILINE
+    r"^[ \t]*(interface|type|enum)\s+\w+|\bas\s+(any|string|number|boolean)\b|\w\?\s*:\s*(string|number)", re.MULTILINE
 )
 
 

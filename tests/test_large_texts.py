@@ -1,0 +1,121 @@
+"""A text that others wrote is read in a time that grows with the text and not faster, whatever stands in the text.
+
+A regular expression is one call, however long it takes, and no other thread runs meanwhile: so the readers below are
+held to CPU time. Each case takes a few milliseconds, and took from 2 seconds to hours where a pattern tried again and
+again what it had tried.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from actum.agents.output import fitting
+from actum.core.errors import ActumError
+from actum.core.json import Json, JsonObject, dumps
+from actum.dialects.api.model_errors import error_of_status
+from actum.policy.border import stands_whole
+from actum.policy.common_words import is_common
+from actum.policy.condition import Condition, ConditionFailed
+from actum.protocols.mcp.document import read_servers
+from actum.schema.canonical import path
+from actum.testing import ScriptedModel
+from actum.toolsets.mcp.line import messages
+from actum.workflow.load import check_text
+from tests.effort import turns_counted
+from tests.workflow.test_workflow import workflow
+
+SECONDS_MAX = 1.0
+SIZE = 200_000
+REFUSED = (ActumError, ValueError, ConditionFailed)
+"""What readers raise where a text is none of theirs."""
+
+answer_of = fitting({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
+
+
+def many(unit: str, size: int = SIZE) -> str:
+    return unit * (size // len(unit))
+
+
+def refused(text: str) -> object:
+    return error_of_status(400, None, dumps({"error": {"message": text}}).encode())
+
+
+def definition(**more: Json) -> str:
+    return dumps({"actum": "workflow/1", "name": "hello", "nodes": {"s": {"type": "say", "text": "Hi."}}, **more})
+
+
+def said(text: str) -> object:
+    return check_text(definition(nodes={"s": {"type": "say", "text": text}}))
+
+
+def waited(text: str) -> object:
+    return check_text(definition(nodes={"s": {"type": "wait", "for": text}}))
+
+
+def configured(text: str) -> object:
+    return read_servers({"mcpServers": {"a": {"command": "a", "args": [text]}}}, {})
+
+
+def held(source: str) -> Callable[[Json], bool]:
+    return lambda value: Condition(source).holds({"args": {"value": value}})
+
+
+CASES: list[tuple[Callable[[str], object], str]] = [
+    *((answer_of, "Here: " + many(unit)) for unit in ("```x\n", "```\n", "\n", " ", '{"a":', "[1] ", "[1]\n\n", "`")),
+    *((refused, many(unit)) for unit in ("aa-", "Bearer ", "context length ", "exceed ", "prompt ")),
+    *((is_common, unit * 24 + "鬼") for unit in ("看看", "有没有", "请帮我")),
+    (lambda text: stands_whole(text, 0, len(text)), "a@" + many(".") + "@"),
+    (lambda text: stands_whole(text, 0, len(text)), "a@" + many("a.") + "@"),
+    *((path, many(unit, 2_000_000)) for unit in ("a/../", "../", "./", "/", "a/")),
+    *((lambda text: messages(text.encode(), [1]), "{" + many(unit)) for unit in ('"\\', '"', '{"a":')),
+    *((configured, many(unit)) for unit in ("${env:A:-", "${input:", "${config:")),
+    *((said, "${a" + many(unit) + "!}") for unit in (" ", "[0]", ".b")),
+    *((waited, "1" + many(unit) + "!") for unit in (" ", "1", ".1")),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_a_text_of_others_is_read_in_proportion_to_its_size(case: int) -> None:
+    read, text = CASES[case]
+    began = time.thread_time()
+    with suppress(*REFUSED):
+        read(text)
+    assert time.thread_time() - began < SECONDS_MAX, text[:20]
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("args.value.map(x, args.value.map(y, x + y)).size() > 3", list(range(150))),
+        ("args.value.map(x, args.value).size() > 3", ["x" * 1_000] * 900),
+        ("args.value.exists(x, args.value.exists(y, x + y == -1))", list(range(900))),
+        ('under(args.value, "/data")', many("./", 2_000_000)),
+    ],
+)
+def test_a_condition_ends_soon_whatever_the_arguments_are(source: str, value: Json) -> None:
+    began = time.thread_time()
+    with pytest.raises(ConditionFailed):
+        held(source)(value)
+    assert time.thread_time() - began < SECONDS_MAX
+
+
+async def test_a_list_that_others_sent_is_gone_through_while_others_have_their_turn() -> None:
+    sift: JsonObject = {"type": "list", "of": "${inputs.rows}", "where": "item.price > 2", "sort": {"by": "item.price"}}
+    asked: JsonObject = {
+        "inputs": {"type": "object"},
+        "nodes": {"sift": sift, "said": {"type": "say", "text": "${sift.first.price}"}},
+        "edges": ["sift > said"],
+    }
+    made = workflow(asked, models={"m": ScriptedModel([])})
+
+    async def first_of(size: int) -> str:
+        return (await made.run({"rows": [{"price": at} for at in range(size)]})).text
+
+    assert await first_of(10) == "3"
+    async with turns_counted() as turns:
+        assert await first_of(2_000) == "3"
+    assert turns.held < 60_000
