@@ -321,3 +321,9 @@ def test_lint_warns_of_conditions_that_go_through_origins() -> None:
         found = lint(read_rules(f"[[rules]]\nthen = 'deny'\nwhen = '''{when}'''", "p.toml"), [pay])
         assert (when, bool(found)) == (when, bool(problem))
         assert all(each.problem.startswith(problem) for each in found)
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 5_000, "x = " + "{a=" * 5_000, "x = " + "9" * 5_000])
+def test_a_policy_that_is_too_deep_or_has_too_long_a_number_is_refused_in_words(text: str) -> None:
+    with pytest.raises(UsageError, match=r"p\.toml"):
+        read_rules(text, "p.toml")

@@ -98,7 +98,7 @@ def read_rules(text: str, name: str, *, careful: bool = False) -> Rules:
     """
     try:
         found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is refused by Python, not by TOML
         raise UsageError("{name}: {why}", name=name, why=error) from None
     try:
         file = msgspec.convert(found, _File)

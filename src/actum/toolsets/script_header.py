@@ -131,7 +131,7 @@ def read_header(text: str) -> ScriptHeader:
         raise BadTool("the line `{end}` is missing at the end of the header", end=END)
     try:
         return msgspec.convert(tomllib.loads("\n".join(body)), ScriptHeader)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError) as error:  # msgspec.ValidationError is a ValueError
         raise BadTool("the header that begins in line {begins}: {why}", begins=begins[0] + 1, why=error) from None
 
 
