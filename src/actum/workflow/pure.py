@@ -15,7 +15,7 @@ from .definition.lineage import DEVELOPER, Built, Lineage, Mixed, part_of
 from .definition.settings import IfNode, ListNode, MergeNode, SetNode
 
 WORK_OF_AN_ITEM = 256
-"""An expression that is computed for an item takes as long as reading so many characters."""
+"""An expression that is computed for an item takes as long as reading this many characters."""
 
 
 class NodeFailed(Exception):

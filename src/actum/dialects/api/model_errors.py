@@ -22,7 +22,7 @@ from ...core.json import DEPTH_MAX, Json, JsonProblem, dumps, is_too_deep, may_b
 
 MESSAGE_CHARS_MAX = 300
 LOOKED_AT_MAX = 20_000
-"""In so many characters of an error it is looked for what the error means."""
+"""Within this many characters of an error it is looked for what the error means."""
 _PASSES_BY_ITSELF = {408, 409, 425, 429}
 _STATUS_OF_WORD = {
     "authentication_error": 401,
