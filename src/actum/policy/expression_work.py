@@ -19,8 +19,8 @@ DEPTH_MAX = 200
 """A value of a node holds at most so many values, so many characters, and values so deep in each other."""
 
 WORK_MAX = 4_000_000
-"""The most values that an expression may copy: that takes 0.1 to 0.2 s. 500 characters count as a value, and each pair that a
-loop inside of a loop looks at counts as ten."""
+"""The most values that an expression may copy: that takes 0.1 to 0.2 s. 500 characters count as a value, and each pair
+that a loop inside of a loop looks at counts as ten."""
 GIVEN_MAX = (1_000_000, 100_000, 2_000)
 """An expression is given at most so many values, by the number of its loops: two loops go through all pairs."""
 _CHARS_OF_A_VALUE = 500
