@@ -85,6 +85,7 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
     "actum.cli.mcp.serve": {"actum.compose.serving"},
     "actum.cli.services.serve": {"actum.compose.serving", "actum.server.keys"},
+    "actum.cli.services.studio": {"actum.compose.serving", "actum.server.login.codes"},
     "actum.cli.services.trigger": {"actum.compose.triggers", "actum.triggers.intake"},
     "actum.compose.features": {"actum.server.api.definitions.operations", "actum.server.api.operations"},
     "actum.compose.serving": {"actum.compose.a2a"},
@@ -136,6 +137,7 @@ A comment at each import says why. A late import goes down the stack as every ot
 NAMED_FROM_OUTSIDE: dict[str, str] = {
     "actum": "a lazy room: whoever imports a name from it",
     "actum.cli.app": "a person names the command",
+    "actum.compose.serving": "the pages of the studio, where their package is there",
     "actum.compose.user_code": "a person names the module",
     "actum.server": "a lazy room: whoever imports a name from it",
     "actum.toolsets": "a lazy room: whoever imports a name from it",

@@ -18,11 +18,11 @@ from actum.compose.serving import Serving, open_doors
 from actum.compose.settings import ServeSettings, Settings, WorkflowTable
 from actum.compose.workflows import Workflows
 from actum.core.stored.key import Key, new_key
+from actum.features.titles import FEATURE as TITLES
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
 from actum.server.api.operations import OPERATIONS, TAKEN
-from actum.server.api.titles import FEATURE as TITLES
 from actum.server.keys import with_stored_keys
 from actum.server.metrics import Metrics
 from tests.patience import HANGS_S

@@ -109,6 +109,9 @@ COMMANDS: Mapping[str, KnownCommand] = {
     "serve": KnownCommand(
         "services.serve:serve", "Serve what actum.toml describes, by every protocol, under one address."
     ),
+    "studio": KnownCommand(
+        "services.studio:studio", "Open the studio in a browser: chat, approvals, runs, audit and settings."
+    ),
     "worker": KnownCommand(
         "services.worker:worker", 'Carry out tasks that come from the broker: [tasks] dispatcher = "celery".'
     ),

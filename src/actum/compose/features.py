@@ -16,9 +16,9 @@ from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.process.installed import Installed, installed, installed_one
+from ..features import titles
 from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
 from ..features.operation import Operation
-from ..server.api import titles
 from .mistakes import faults_in
 from .settings import Settings
 

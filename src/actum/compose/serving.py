@@ -16,6 +16,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -40,7 +41,7 @@ from ..server.catalog import CatalogRoutes
 from ..server.keys import Entrance
 from ..server.login.browser_sessions import BrowserSessions
 from ..server.login.provider import LoginSettings
-from ..server.login.routes import LoginRoutes
+from ..server.login.routes import LOGIN, LoginRoutes
 from ..server.mcp.service import McpService
 from ..server.metrics import Metrics, counted
 from ..server.models.agents.executor import AgentExecutor, AgentServing
@@ -49,6 +50,7 @@ from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
 from ..server.route_group import RouteGroup
 from ..server.stored_keys import StoredKeys
+from ..server.studio import StudioRoutes
 from ..server.task_metrics import TaskMetrics
 from ..server.triggers import TriggerRoutes
 from ..server.verifier import Verifier, wants_token
@@ -223,7 +225,7 @@ async def built(
             browsers=browsers,
         )
         serving = Serving(
-            [*doors, *([login] if login is not None else [])],
+            [*doors, *([login] if login is not None else []), _studio(settings)],
             settings.serve,
             entered.access,
             who=who,
@@ -237,6 +239,22 @@ async def built(
             troubles=troubles_of(settings, environment),
         )
         yield serving, agents
+
+
+def _studio(settings: Settings) -> StudioRoutes:
+    """The pages, where they are installed."""
+    issuer = settings.serve.login.issuer
+    return StudioRoutes(built_pages(), login=LOGIN if issuer else "", provider=urlsplit(issuer).hostname or "")
+
+
+def built_pages() -> Path | None:
+    """The folder of the built pages of the studio; None where they are not there."""
+    try:
+        package = import_module("actum_studio")
+    except ModuleNotFoundError:
+        return None
+    found: Path | None = package.bundle()
+    return found
 
 
 def left_out(settings: Settings, agents: AgentsByName) -> list[str]:
@@ -452,7 +470,7 @@ class Serving:
         """
         with ExitStack() as stack:
             places = [self._serve.http, *([self._serve.metrics] if self._serve.metrics else [])]
-            self._listeners = [stack.enter_context(_listener(place)) for place in places]
+            self._listeners = [stack.enter_context(listener(place)) for place in places]
             host, port = place_of(self._serve.http)[0], self._listeners[0].getsockname()[1]
             scheme = "https" if self._context else "http"
             yield f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
@@ -586,16 +604,21 @@ def place_of(place: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _listener(place: str) -> socket.socket:
+def listener(place: str) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        UsageError: the place is no address and port, or is taken.
+    """
     host, port = place_of(place)
     try:
-        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        made = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise UsageError("{place}: {why}", place=place, why=error.strerror or error) from None
     # asyncio does this only for sockets that it made itself. Without it each further piece of an answer waits until the
     # client has acknowledged the piece before, which takes up to 40 ms.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
 
 
 def _application_settings(serve: ServeSettings, access: Access) -> WebApplicationSettings:

@@ -26,12 +26,12 @@ from actum.core.policy import Decision, Facts, Policy
 from actum.core.tool import Tool
 from actum.features.feature import NO_FEATURES, FeatureSet
 from actum.features.refusal import Refusal
+from actum.features.titles import FEATURE as TITLES
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import GivenAgents, KeptSecrets, Tasking
 from actum.server.api.problem import encoded
 from actum.server.api.routes import ApiRoutes
-from actum.server.api.titles import FEATURE as TITLES
 from actum.server.login.browser_sessions import BrowserSessions
 from actum.server.route_group import IDENTITY
 from actum.server.scopes import ALL_SCOPES

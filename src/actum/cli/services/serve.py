@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,7 @@ from msgspec import structs
 from ... import server as doors
 from ...compose.extras import SERVES, check_extras
 from ...compose.settings import ServeSettings, Settings
+from ...core.interfaces import Journal
 from ...core.json import JsonObject
 from ...server.verifier import WantedLater
 from .. import options
@@ -60,20 +61,53 @@ def serve(
     """
 
     def read() -> Settings:
-        said = {"http": http, "metrics": metrics, "public": public, "issuer": issuer}
-        flags: JsonObject = {name: value for name, value in said.items() if value}
-        return options.read(
-            tools=tools, instructions=instructions, limits=limit, journal=journal, policy=policy, serve=flags
-        )
+        flags: JsonObject = {"http": http, "metrics": metrics, "public": public, "issuer": issuer}
+        return read_served(flags, tools, instructions, limit, journal, policy)
 
     settings = read()
     check_extras(settings, *SERVES)
     from ...compose.serving import run_server  # noqa: PLC0415  # nobody else needs a web server
 
-    return run_server(_serve(settings, lambda: read().serve, key_env, insecure=insecure))
+    return run_server(run(settings, lambda: read().serve, key_env, insecure=insecure))
 
 
-async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_env: str, *, insecure: bool) -> int:
+def read_served(
+    flags: JsonObject,
+    tools: list[str] | None,
+    instructions: str,
+    limits: list[str] | None,
+    journal: str,
+    policy: str,
+) -> Settings:
+    """The settings of a server, with the flags of `[serve]` that are not empty."""
+    given: JsonObject = {name: value for name, value in flags.items() if value}
+    return options.read(
+        tools=tools, instructions=instructions, limits=limits, journal=journal, policy=policy, serve=given
+    )
+
+
+async def run(
+    settings: Settings,
+    reread: Callable[[], ServeSettings],
+    key_env: str,
+    *,
+    insecure: bool,
+    wants_key: bool = False,
+    begun: Callable[[Journal, str], Awaitable[None]] | None = None,
+) -> int:
+    """Serve until the process is told to end.
+
+    Args:
+        settings: as read.
+        reread: reads the settings of the server anew.
+        key_env: the variable of `--key-env`.
+        insecure: whether others than this machine may come in without a key.
+        wants_key: whether nobody comes in without a key or a session, also on this machine.
+        begun: is called with the journal and the address as soon as the server listens.
+
+    Returns:
+        The exit code.
+    """
     from ...compose.serving import (  # noqa: PLC0415  # nobody else needs a web server
         built,
         left_out,
@@ -86,8 +120,8 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
     reached, access = settings.serve, _access(settings, key_env, insecure=insecure)
     async with options.journal(settings) as opened:
         login = open_login(settings, opened, os.environ)
-        if login is not None and access.verifier is None:
-            # Whoever logs in is told apart from all others: nobody comes in without a word, also on this machine.
+        if (login is not None or wants_key) and access.verifier is None:
+            # A person who comes in is told apart from all others: nobody comes in without a word, also on this machine.
             access = structs.replace(access, verifier=doors.Authenticator([]), insecure=False)
         entered = await entrance(access, opened, place_of(reached.http)[0], scopes=ALL_SCOPES)
         async with built(settings, opened, entered, login, _operator(settings), reread) as (serving, agents):
@@ -98,6 +132,8 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
                 for line in left_out(settings, agents):
                     Terminal().note(line)
                 log_to_stderr()
+                if begun is not None:
+                    await begun(opened, address)
                 return ended(await serving.run())
 
 

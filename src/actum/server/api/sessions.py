@@ -19,6 +19,7 @@ from ...core.user import User
 from ...features.command import Command, CommandOption, FoundBy, ListColumn
 from ...features.operation import AnswerKind, ApiFile, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
+from ...features.titles import TITLES, SessionTitle, titles_of
 from ...journal.conversations import Conversation, as_they_stand
 from ...journal.lists import page_of_conversations
 from ...journal.mismatch import mismatch
@@ -30,7 +31,6 @@ from .fields import CheckedPart, Cursor, Limit, ListPart, Name
 from .records import Records, cursors, told_problems
 from .runs.bodies import RunInfo, RunStatus
 from .runs.views import STATUSES, run_info
-from .titles import TITLES, SessionTitle, titles_of
 
 SEARCHED_PARTS = 10
 """The parts of the list that one request looks through for a text."""

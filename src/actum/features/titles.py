@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ...core.errors import UsageError
-from ...core.stores import Stores, Table
-from ...features.feature import Feature
+from ..core.errors import UsageError
+from ..core.stores import Stores, Table
+from .feature import Feature
 
 
 class SessionTitle(Struct, frozen=True):
