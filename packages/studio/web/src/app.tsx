@@ -13,11 +13,12 @@ import {
 import { useEffect, useReducer, useRef } from "react";
 
 import { ask, isProblem } from "./core/api";
+import { useApprovals } from "./core/approvals";
 import { usePreferences, useText } from "./core/language";
 import type { Page } from "./core/page";
 import { keepToken, token } from "./core/session";
 import { COMMON } from "./core/texts";
-import type { Approval, Part, Session } from "./core/types";
+import type { Session } from "./core/types";
 import { PAGES } from "./pages";
 import { Failure } from "./parts/failure";
 import { SignIn } from "./parts/sign-in";
@@ -163,12 +164,7 @@ function useWaiting(session: Session): number {
   const say = useText(COMMON);
   const known = useRef<Set<string>>(undefined);
   const may = session.scopes.some((each) => ["admin", "approve", "runs"].includes(each));
-  const { data } = useQuery({
-    queryKey: ["approvals"],
-    queryFn: ({ signal }) => ask<Part<Approval>>("GET", "/v1/approvals", { signal, query: { count: true, limit: 100 } }),
-    enabled: may,
-    refetchInterval: 2_000,
-  });
+  const { data } = useApprovals(may);
   useEffect(() => {
     if (!data) return;
     const fresh = data.items.filter((each) => known.current && !known.current.has(each.id));

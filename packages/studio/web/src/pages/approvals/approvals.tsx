@@ -1,11 +1,9 @@
 // Everything that waits for a person, the oldest first.
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import { ask } from "../../core/api";
+import { useApprovals } from "../../core/approvals";
 import { dictionary, usePreferences, useText } from "../../core/language";
 import { told, time } from "../../core/shown";
-import type { Approval, Part } from "../../core/types";
 import { Asked } from "../../parts/failure";
 import { Waiting } from "../../parts/waiting";
 import { page } from "./page";
@@ -24,14 +22,6 @@ const TEXTS = dictionary(
     run: "打开运行记录",
   },
 );
-
-export function useApprovals() {
-  return useQuery({
-    queryKey: ["approvals"],
-    queryFn: ({ signal }) => ask<Part<Approval>>("GET", "/v1/approvals", { signal, query: { count: true, limit: 100 } }),
-    refetchInterval: 2_000,
-  });
-}
 
 export default function Approvals() {
   const say = useText(TEXTS);

@@ -5,11 +5,12 @@ import { useEffect, useRef, useState } from "react";
 
 import { useSession } from "../../app";
 import { ask, isProblem } from "../../core/api";
+import { useApprovals } from "../../core/approvals";
 import { useRun } from "../../core/follow";
 import { useText } from "../../core/language";
 import { COMMON } from "../../core/texts";
 import { turn } from "../../core/turns";
-import type { Agent, Approval, Part, Run } from "../../core/types";
+import type { Agent, Part, Run } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
 import { tell } from "../../parts/status";
 import { TurnView } from "../../parts/turn";
@@ -46,7 +47,7 @@ export default function Chat() {
               <aside>
                 <label>
                   {say("agent")}
-                  <select role="combobox" value={chosen ? agent : ""} onChange={(event) => void go(event.target.value, "")}>
+                  <select value={chosen ? agent : ""} onChange={(event) => void go(event.target.value, "")}>
                     {!chosen && <option value="">{agent}</option>}
                     {part.items.map((each) => (
                       <option key={each.name}>{each.name}</option>
@@ -95,7 +96,8 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
   const say = useText(TEXTS);
   const common = useText(COMMON);
   const known = useQueryClient();
-  const isAdmin = useSession().data?.scopes.includes("admin") ?? false;
+  const signedIn = useSession().data;
+  const connects = (signedIn?.scopes.includes("admin") && signedIn.features.includes("connections")) ?? false;
   const [most, setMost] = useState(SHOWN);
   const [isConnecting, setConnecting] = useState(false);
   const [question, setQuestion] = useState("");
@@ -126,7 +128,7 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
           </div>
         </div>
       )}
-      {isAdmin &&
+      {connects &&
         (isConnecting ? (
           <div className="card">
             <Connect onConnected={() => setConnecting(false)} />
@@ -167,9 +169,8 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
 function Turn({ run, onAgain }: { run: Run; onAgain: (question: string) => void }) {
   const say = useText(TEXTS);
   const common = useText(COMMON);
-  const known = useQueryClient();
   const followed = useRun(run.id);
-  const approvals = known.getQueryData<Part<Approval>>(["approvals"])?.items.filter((each) => each.run === run.id) ?? [];
+  const approvals = useApprovals().data?.items.filter((each) => each.run === run.id) ?? [];
   const found = turn(followed.entries);
   return (
     <article aria-busy={!found.isOver}>

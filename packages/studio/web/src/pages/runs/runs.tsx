@@ -79,7 +79,7 @@ function List() {
         </label>
         <label>
           {say("status")}
-          <select role="combobox" value={filters.status ?? ""} onChange={(event) => filter("status", event.target.value)}>
+          <select value={filters.status ?? ""} onChange={(event) => filter("status", event.target.value)}>
             <option value="">{say("any")}</option>
             {STATUSES.map((each) => (
               <option key={each} value={each}>

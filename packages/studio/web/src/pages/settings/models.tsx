@@ -128,7 +128,7 @@ export function Connect({ onConnected }: { onConnected?: () => void }) {
     >
       <label>
         {say("provider")}
-        <select role="combobox" value={given.provider} onChange={change("provider")}>
+        <select value={given.provider} onChange={change("provider")}>
           {PROVIDERS.map((each) => (
             <option key={each}>{each}</option>
           ))}

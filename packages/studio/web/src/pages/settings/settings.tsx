@@ -65,13 +65,14 @@ export default function Settings() {
   const title = useText(page.title)("title");
   const session = useSession();
   const isAdmin = session.data?.scopes.includes("admin") ?? false;
+  const connects = session.data?.features.includes("connections") ?? false;
   return (
     <>
       <h1>{title}</h1>
       <Looks />
       {isAdmin && (
         <>
-          <Models />
+          {connects && <Models />}
           <Keys />
           <Secrets />
         </>

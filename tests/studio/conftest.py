@@ -1,0 +1,127 @@
+"""A real Chromium in front of a real `actum studio`: one browser a worker, one context a test."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
+
+from packages.studio import hatch_build
+from tests import warm
+from tests.peers import install
+
+START = "from actum.cli.app import main; main()"
+
+
+class Studio(NamedTuple):
+    """A studio that runs.
+
+    Attributes:
+        folder: the home and the working folder of the person who started it.
+        url: the address that signs in.
+    """
+
+    folder: Path
+    url: str
+
+    def again(self) -> str:
+        """A new address that signs in, by a second `actum studio`."""
+        done = subprocess.run(
+            [sys.executable, "-c", START, "studio", "--json", "--no-browser"],
+            cwd=self.folder,
+            env=environment(self.folder),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return str(json.loads(done.stdout)["url"])
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Of a person who has nothing but a home."""
+    return {
+        "HOME": str(folder),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTHONUTF8": "1",
+    }
+
+
+@contextmanager
+def studio_in(folder: Path) -> Iterator[Studio]:
+    """A studio of a person whose folder this is."""
+    process = warm.popen(
+        [sys.executable, "-c", START, "studio", "--json", "--no-browser", "--http", "127.0.0.1:0"],
+        cwd=folder,
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        yield Studio(folder, json.loads(process.stdout.readline())["url"])
+    finally:
+        process.terminate()
+        process.wait(30)
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+@pytest.fixture(scope="session")
+def bundle() -> None:
+    """The pages are built of the sources that are there."""
+    hatch_build.build()
+
+
+@pytest.fixture
+def studio(bundle: None, tmp_path: Path) -> Iterator[Studio]:
+    """A studio with a fresh home and no settings."""
+    with studio_in(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    """A browser; `ACTUM_BROWSER` names another one."""
+    path, found = install.browser()
+    async with async_playwright() as playwright:
+        running = await playwright.chromium.launch(
+            executable_path=str(path), env={**os.environ, **found}, chromium_sandbox=False
+        )
+        yield running
+        await running.close()
+
+
+class Watched:
+    """Pages of which every error is kept: what the console says, what breaks the policy, what leaves the server."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+
+    async def page(self, browser: Browser, studio: Studio, language: str, **looks: str) -> Page:
+        """A new page of a person with this language."""
+        context = await browser.new_context(locale=language, accept_downloads=True, **looks)  # type: ignore[arg-type]
+        page = await context.new_page()
+        own = studio.url.partition("/studio/")[0]
+        page.on("console", lambda said: self.errors.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda sent: None if sent.url.startswith((own, "blob:")) else self.errors.append(sent.url))
+        return page
+
+
+@pytest.fixture
+def watched() -> Iterator[Watched]:
+    """Fails the test where a page said an error, broke the policy or asked another server."""
+    made = Watched()
+    yield made
+    assert made.errors == []

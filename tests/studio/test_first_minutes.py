@@ -1,0 +1,175 @@
+"""The first minutes of a person who does not program, in a real browser, in both languages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.peers import install
+
+from .conftest import Studio, Watched
+
+pytestmark = pytest.mark.row("F2")
+
+TOOLS = '''
+from actum import tool
+
+
+@tool(effects="spend", approval="always")
+def pay(to: str, amount: float) -> str:
+    """Pay money to somebody.
+
+    Args:
+        to: Who gets the money.
+        amount: How much, in euros.
+    """
+    return f"paid {amount} to {to}"
+'''
+WORDS = {
+    "en-GB": {
+        "sample": "What is 17 times 23?",
+        "send": "Send",
+        "message": "Message",
+        "rename": "Rename",
+        "title": "Title",
+        "save": "Save",
+        "approvals": "Approvals",
+        "approve": "Approve",
+        "approval": "Approval: pay",
+        "call": "Tool call: pay",
+        "runs": "Runs",
+        "waterfall": "Waterfall",
+        "audit": "Audit",
+        "settings": "Settings",
+        "out": "Sign out",
+        "key": "Key",
+        "in": "Sign in",
+    },
+    "zh-CN": {
+        "sample": "17乘以23等于多少？",
+        "send": "发送",
+        "message": "消息",
+        "rename": "重命名",
+        "title": "标题",
+        "save": "保存",
+        "approvals": "审批",
+        "approve": "批准",
+        "approval": "审批：pay",
+        "call": "工具调用：pay",
+        "runs": "运行记录",
+        "waterfall": "瀑布图",
+        "audit": "审计",
+        "settings": "设置",
+        "out": "退出登录",
+        "key": "访问密钥",
+        "in": "登录",
+    },
+}
+PAGES = ("runs", "approvals", "audit", "settings")
+
+
+async def is_accessible(page: Page) -> None:
+    """axe finds nothing on the page. It runs in a world of its own, since the policy of the page lets no script in."""
+    source = (install.node_modules() / "axe-core" / "axe.min.js").read_text("utf-8")
+    session = await page.context.new_cdp_session(page)
+    tree = await session.send("Page.getFrameTree")
+    world = await session.send(
+        "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "axe"}
+    )
+    where = world["executionContextId"]
+    await session.send("Runtime.evaluate", {"expression": source, "contextId": where})
+    run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})"
+    told = "r => JSON.stringify(r.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 120))]))"
+    answer = await session.send(
+        "Runtime.evaluate",
+        {"expression": f"{run}.then({told})", "contextId": where, "awaitPromise": True, "returnByValue": True},
+    )
+    assert json.loads(answer["result"]["value"]) == [], page.url
+
+
+@pytest.mark.parametrize(("language", "scheme"), [("en-GB", "light"), ("zh-CN", "dark")])
+async def test_a_person_asks_approves_and_understands_without_a_file_or_a_key(
+    studio: Studio, browser: Browser, watched: Watched, language: str, scheme: str
+) -> None:
+    said = WORDS[language]
+    page = await watched.page(browser, studio, language, color_scheme=scheme)
+    await page.goto(studio.url)
+    await page.get_by_role("button", name=said["sample"]).click()
+    assert "code" not in page.url
+    await is_accessible(page)
+    await page.get_by_role("button", name=said["send"]).click()
+    await expect(page.get_by_role("log")).to_contain_text("= 391")
+    await expect(page.get_by_role("article").filter(has_text="calculate").first).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_role("log")).to_contain_text("= 391")
+    await is_accessible(page)
+    await page.get_by_role("button", name=said["rename"]).click()
+    await page.get_by_role("textbox", name=said["title"]).fill("Sums")
+    await page.get_by_role("button", name=said["save"]).click()
+    await expect(page.get_by_role("link", name="Sums")).to_be_visible()
+    for each in PAGES:
+        await page.get_by_role("link", name=said[each]).click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text(said[each])
+        await page.wait_for_load_state("networkidle")
+        await is_accessible(page)
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await page.get_by_role("link", name=said["runs"]).click()
+    await page.get_by_role("table", name=said["runs"]).get_by_role("link").first.click()
+    grid = page.get_by_role("treegrid", name=said["waterfall"])
+    await expect(grid.get_by_role("row")).to_have_count(5)  # its head, two turns, a call, an attempt
+    await is_accessible(page)
+    width = await page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 360
+    await page.get_by_role("button", name=said["out"]).click()
+    await expect(page.get_by_role("textbox", name=said["key"])).to_be_visible()
+    await is_accessible(page)
+
+
+@pytest.fixture
+def with_payments(tmp_path: Path) -> None:
+    """The person's folder has a tool that spends."""
+    (tmp_path / "shop.py").write_text(TOOLS, "utf-8")
+    (tmp_path / "actum.toml").write_text('tools = ["shop:pay"]\n', "utf-8")
+
+
+async def test_a_payment_waits_for_a_press_that_can_not_come_too_soon(
+    with_payments: None, studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    said = WORDS["en-GB"]
+    page = await watched.page(browser, studio, "en-GB")
+    await page.goto(studio.url)
+    await page.get_by_role("textbox", name=said["message"]).fill("Pay 20 euros to Ada")
+    await page.get_by_role("textbox", name=said["message"]).press("Enter")
+    card = page.get_by_role("article", name=said["call"])
+    approve = card.get_by_role("button", name=said["approve"])
+    await approve.dispatch_event("click")  # in the very moment in which the button is there
+    await expect(approve).to_have_attribute("aria-disabled", "false")
+    await expect(card).to_contain_text("waiting")
+    await expect(page.get_by_role("link", name="Approvals (1)")).to_be_visible()
+    other = await watched.page(browser, studio, "en-GB")
+    await other.goto(studio.again())
+    await other.get_by_role("link", name="Approvals (1)").click()
+    waiting = other.get_by_role("article", name=said["approval"])
+    await waiting.get_by_role("button", name=said["approve"]).click()
+    await expect(waiting).to_have_count(0)
+    await expect(card).to_contain_text("done")
+    await expect(page.get_by_role("log")).to_contain_text("paid 20")
+    await page.get_by_role("link", name=said["audit"]).click()
+    await expect(page.get_by_role("table", name=said["audit"])).to_contain_text("approved")
+
+
+async def test_a_link_counts_once_and_a_cookie_alone_is_nobody(
+    studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page = await watched.page(browser, studio, "en-GB")
+    await page.goto(studio.url)
+    await expect(page.get_by_role("heading", name="Chat")).to_be_visible()
+    answer = await page.context.request.get(studio.url.partition("/studio/")[0] + "/v1/runs")
+    assert answer.status == 401
+    other = await watched.page(browser, studio, "en-GB")
+    await other.goto(studio.url)
+    await expect(other.get_by_role("alert")).to_contain_text("has been used")
+    assert watched.errors.pop().startswith("Failed to load resource: the server responded with a status of 401")
