@@ -100,7 +100,7 @@ class StudioRoutes:
     async def _file(self, request: Request) -> Response:
         name = request.path_params["path"]
         if not self._files:
-            return page(request, _NOT_BUILT, status=404)
+            return page(request, _NOT_BUILT.template, status=404)
         if name in self._files:
             keeping = _FOR_EVER if name.startswith("assets/") else "no-cache"
             return _answer(name, self._files[name], keeping)
