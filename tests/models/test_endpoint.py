@@ -22,12 +22,17 @@ from actum.core.model import Model, Request
 from actum.core.tool import Tool
 from actum.dialects.api.anthropic.dialect import ANTHROPIC
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from actum.dialects.base import ApiDialect
+from actum.dialects.catalog import dialect as any_dialect
 from actum.dialects.catalog import text_dialect
 from actum.models import open_model
 from actum.models.endpoint import Endpoint
 from actum.models.prompted import Auto
 from actum.testing import FakeClock
 from tests.chat_server import ChatServer, Raw, Said
+from tests.effort import turns_counted
+from tests.transport.wire_servers import always, wire_server
+from tests.transport.wire_servers import said as answered
 
 KEY = "sk-0123456789abcdef"
 WEATHER = Tool(
@@ -556,3 +561,35 @@ async def test_a_picture_of_a_tool_does_not_end_the_run_of_a_model_that_takes_no
     mine = Request(messages=[UserMessage((TextPart("Look"), picture))])
     with ChatServer([refusal]) as server, pytest.raises(ModelRejected):
         await Endpoint(server.url, "m", clock=FakeClock(auto=True)).reply(mine)
+
+
+CALL = '{"index":%d,"id":"c%d","type":"function","function":{"name":"f","arguments":"{}"}}'
+CALLS = ",".join(CALL % (n, n) for n in range(1_500))
+LAST = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+ITEMS = '{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},' * 2_000
+EVENT = 'data: {"choices":[{"index":0,"delta":{"tool_calls":[' + CALLS + "]}}]}"
+LARGE_EVENTS: dict[str, tuple[str, str]] = {
+    "small": ("openai_chat", LAST),
+    "calls in one event": ("openai_chat", EVENT + "\n\n" + LAST),
+    "calls, CR LF": ("openai_chat", EVENT + "\r\n\r\n" + LAST),
+    "lines without an end": ("openai_chat", "data: {}\n" * 20_000 + "\n" + LAST),
+    "a whole answer": ("openai_chat", '{"choices":[{"message":{"tool_calls":[' + CALLS + "]}}]}"),
+    "items": ("openai_responses", 'data: {"type":"response.completed","response":{"output":[' + ITEMS + "{}]}}\n\n"),
+    "lines": ("ollama_generate", '{"response":"x","done":false}\n' * 4_000 + '{"response":"","done":true}\n'),
+    "a line": ("ollama_generate", '{"response":"x","done":true,"context":[%s1]}\n' % ("[1]," * 30_000)),
+}  # fmt: skip
+
+
+async def test_an_event_that_is_large_is_read_off_the_loop_however_small_its_pieces_are() -> None:
+    held: dict[str, int] = {}
+    for name, (dialect, wire) in LARGE_EVENTS.items():
+        heard: list[Delta] = []
+        spoken = any_dialect(dialect)
+        assert isinstance(spoken, ApiDialect)
+        async with wire_server(always(answered(wire.encode(), "200 OK", "content-type: text/event-stream"))) as server:
+            model = Endpoint(f"http://127.0.0.1:{server.port}/v1", "m", dialect=spoken)
+            async with turns_counted() as turns:
+                with contextlib.suppress(ModelError):
+                    await model.reply(Request(messages=[UserMessage.of("Hi")]), heard.append)
+        held[name] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}

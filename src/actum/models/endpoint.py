@@ -13,6 +13,7 @@ The key stands in one header and nowhere else: not in `repr`, not in errors, eve
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 import re
@@ -50,6 +51,8 @@ _log = logging.getLogger(__name__)
 ATTEMPTS_MAX = 3
 BACKOFF_S = 0.5
 WAIT_S_MAX = 60.0
+TOLD_AT_ONCE = 50
+"""So many deltas are told between two turns of the event loop."""
 PROBE_TOKENS_MAX = 1000
 """Room for a model that thinks before it calls, in a context that may be small."""
 
@@ -480,26 +483,52 @@ class Endpoint:
                     raise _Silent(stalled) from None
                 if not said:
                     break
-                ear.tell(said)
-        ear.tell(await off_loop(decoder.size, decoder.decoder.close))
+                await ear.tell(said)
+        await ear.tell(await off_loop(decoder.size, decoder.decoder.close))
         if not decoder.decoder.ended:
             raise ModelUnavailable("the answer broke off")
         return decoder.decoder.reply
 
 
 class _Fed:
-    """A decoder, and how many bytes it was given."""
+    """A decoder, and how many bytes it was given.
+
+    Attributes:
+        size: of the answer up to now, in bytes.
+    """
 
     def __init__(self, decoder: ApiDecoder) -> None:
         self.decoder = decoder
         self.size = 0
+        self._held = 0
+        self._last = b""
+        self._by_lines: bool | None = None
+
+    async def feed(self, chunk: bytes) -> Sequence[Delta]:
+        """The deltas of the events that the chunk ends: in a worker thread where they are large, however small the
+        chunk is.
+        """
+        self.size += len(chunk)
+        if self._by_lines is None and (begin := chunk.lstrip()):
+            self._by_lines = begin.startswith(b"{")
+        size = self._held + len(chunk) if b"\n" in chunk or b"\r" in chunk else len(chunk)
+        ends = (b"\n",) if self._by_lines else _BLANK_LINES
+        since, self._last = self._last + chunk, chunk[-1:]
+        if since.endswith(ends):
+            self._held = 0
+        else:
+            self._held = len(chunk) + (0 if any(end in since for end in ends) else self._held)
+        return await off_loop(size, self.decoder.feed, chunk)
+
+
+_BLANK_LINES = (b"\n\n", b"\n\r", b"\r\r")
+"""One of them is in each two ends of lines that follow one another, whichever the ends are."""
 
 
 async def _next_said(chunks: AsyncIterator[bytes], fed: _Fed) -> Sequence[Delta]:
     """The next deltas of a stream; none at its end. What only keeps the connection open is read past."""
     async for chunk in chunks:
-        fed.size += len(chunk)
-        if said := await off_loop(len(chunk), fed.decoder.feed, chunk):
+        if said := await fed.feed(chunk):
             return said
     return ()
 
@@ -515,8 +544,10 @@ class _Ear:
         self._emit = emit
         self.heard = False
 
-    def tell(self, deltas: Sequence[Delta]) -> None:
-        for delta in joined(deltas):
+    async def tell(self, deltas: Sequence[Delta]) -> None:
+        for number, delta in enumerate(joined(deltas)):
+            if number and not number % TOLD_AT_ONCE:
+                await asyncio.sleep(0)
             self.heard = True
             self._emit(delta)
 

@@ -552,7 +552,12 @@ async def test_bodies_are_kept_only_where_the_operator_says_so() -> None:
     assert [b"Add 2" in line.request_body for line in lines.kept] == [False, True]
 
 
-async def test_a_stream_of_tiny_events_leaves_the_loop_to_others_while_it_is_transcoded() -> None:
+CALLS = b",".join(
+    b'{"index":%d,"id":"c%d","type":"function","function":{"name":"f","arguments":"{}"}}' % (n, n) for n in range(900)
+)
+
+
+async def test_a_stream_of_tiny_or_large_events_leaves_the_loop_to_others_while_it_is_transcoded() -> None:
     last = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     events = {
         "first": b"",
@@ -560,6 +565,10 @@ async def test_a_stream_of_tiny_events_leaves_the_loop_to_others_while_it_is_tra
         "empty": b"data: {}\n\n" * 4_000,
         "errors": b'data: {"error":{}}\n\n' * 2_000,
         "words": b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n' * 500,
+        "calls in one event": b'data: {"choices":[{"index":0,"delta":{"tool_calls":[%s]}}]}\n\n' % CALLS,
+        "lines of one event": b"data: {}\n" * 10_000 + b"\n",
+        "usage": b'data: {"choices":[],"usage":{"a":1},"y":[%s1]}\n\n' % (b"[1]," * 20_000),
+        "not asked for": b'data: {"choices":[{"index":0,"delta":{"content":"x"}%s}]}\n\n' % (b',"a":1' * 20_000),
     }
     body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "x"}], "stream": True}
     held: dict[str, int] = {}

@@ -82,6 +82,11 @@ class EventWatch:
         return self._look(rest.rstrip(b"\r\n") + b"\n\n")
 
     @property
+    def held(self) -> int:
+        """So many bytes wait for the end of their event."""
+        return len(self._rest)
+
+    @property
     def usage(self) -> Usage:
         """The tokens of which the stream has told."""
         found = Usage()

@@ -34,7 +34,7 @@ from ...core.errors import (
 )
 from ...core.interfaces import Clock
 from ...core.message import Reply, Usage
-from ...core.process.worker_thread import off_loop
+from ...core.process.worker_thread import LARGE, off_loop
 from ...core.stored.passed import PassedEnd, PassedRequest, PassedRequests
 from ...core.token_estimate import with_usage
 from ...dialects.base import ApiDialect
@@ -321,7 +321,8 @@ class PassingThrough:
         first, events = b"", bytearray()
         while not first:  # nothing is said to the client before there is something to say
             piece = await answer.piece()
-            first = watch.feed(piece) if piece else watch.close()
+            size = watch.held + len(piece)
+            first = await (off_loop(size, watch.feed, piece) if piece else off_loop(size, watch.close))
             events += piece
             if not piece and not first:
                 raise _garbled()
@@ -454,6 +455,7 @@ class _PassedStream(Response):
         self._asked, self._opened, self._line, self._client = asked, opened, line, watch
         self._transcoder: Transcoder | None = None
         self._filter: EventWatch | None = None
+        self._size = 0
         if not opened.said.surface:
             target = asked.dialect
             self._transcoder = Transcoder(opened.dialect, target, tools=asked.request.tools)
@@ -477,22 +479,27 @@ class _PassedStream(Response):
         finally:
             self._client.stop()
             await opened.answer.close()
-            self._line.heard(opened.watch.usage)
-            self._line.end(end, 200)
+            try:
+                self._line.heard(await off_loop(self._size, lambda: opened.watch.usage))
+            finally:
+                self._line.end(end, 200)
 
     async def _tell(self, send: Send) -> bool:
         """Send the answer on; whether it came to its own end."""
         watch, error = self._opened.watch, None
         piece = self._opened.raw if self._transcoder is not None else self._opened.first
+        size = len(piece)
         try:
             while True:
-                async for told in self._told_of(piece):
+                self._size += len(piece)
+                async for told in self._told_of(piece, size):
                     self._line.keep(told)
                     await send({"type": "http.response.body", "body": told, "more_body": True})
                 piece = await self._opened.answer.piece()
                 if not piece:
                     break
-                whole = watch.feed(piece)
+                size = watch.held + len(piece)
+                whole = await off_loop(size, watch.feed, piece)
                 if self._transcoder is None:
                     piece = whole
         except HttpFailure as failure:
@@ -500,21 +507,26 @@ class _PassedStream(Response):
             error = failure_of_network(failure).error
         except ModelGarbled as garbled:
             error = garbled
-        rest = self._without_address(self._rest(error))
+        rest = self._without_address(await off_loop(self._size + watch.held, self._rest, error))
         if rest:
             self._line.keep(rest)
             await send({"type": "http.response.body", "body": rest, "more_body": True})
         return error is None and watch.ended and watch.error is None
 
-    async def _told_of(self, piece: bytes) -> AsyncIterator[bytes]:
+    async def _told_of(self, piece: bytes, size: int) -> AsyncIterator[bytes]:
         """What the client is told of a piece. One that is transcoded is taken apart, and all others have a turn between
         two parts of it: each event of a few bytes is some work.
+
+        Args:
+            size: of the piece and of the event that the piece may end, in bytes: a large event is worked on in a worker
+                thread, however small its last piece is.
         """
-        step = TRANSCODED_BYTES if self._transcoder is not None else max(1, len(piece))
+        is_large = self._transcoder is None or size > LARGE
+        step = max(1, len(piece)) if is_large else TRANSCODED_BYTES
         for at in range(0, len(piece), step):
             if at:
                 await asyncio.sleep(0)
-            if told := self._told(piece[at : at + step]):
+            if told := await off_loop(size, self._told, piece[at : at + step]):
                 yield told
 
     def _told(self, piece: bytes) -> bytes:
