@@ -37,6 +37,7 @@ from actum.dialects.transcode.transcode import (
 )
 from tests.chat_server import ChatServer, Raw
 from tests.dialects.api_corpus import CORPUS
+from tests.effort import effort
 from tests.official_clients import Heard, official_client
 
 NAMES: tuple[ApiName, ...] = ("anthropic_messages", "gemini_content", "openai_chat", "openai_responses")
@@ -511,6 +512,33 @@ def test_what_is_no_answer_is_refused() -> None:
         transcode(b'{"messages": [5]}', "openai", "anthropic")
     with pytest.raises(UnknownName, match="klingon"):
         transcode(b"{}", "klingon", "anthropic")
+
+
+STREAMED = [("openai", "responses"), ("responses", "openai"), ("responses", "anthropic"), ("responses", "gemini")]
+
+
+def calls_in_events(number: int) -> bytes:
+    """A stream of Chat Completions: a call in each event."""
+    calls = (
+        b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"c%d","type":"function","function":'
+        b'{"name":"f%d","arguments":"{}"}}]}}]}\n\n' % (n, n, n % 3)
+        for n in range(number)
+    )
+    return b"".join(calls) + b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
+@pytest.mark.parametrize(("source", "target"), STREAMED)
+def test_the_work_of_a_stream_grows_as_its_calls_do(source: str, target: str) -> None:
+    spent: list[int] = []
+    for number in (100, 400):
+        wire = calls_in_events(number)
+        if source != "openai":
+            wire = transcode(wire, "openai", source, kind="stream").wire
+        with effort() as one:
+            found = transcode(wire, source, target, kind="stream")
+        assert found.error is None
+        spent.append(one.calls)
+    assert spent[1] < 5 * spent[0]
 
 
 def test_it_is_at_hand_in_the_package() -> None:

@@ -11,7 +11,9 @@ in place of arguments, becomes a call with one argument, `input`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from typing import Literal
 
 import msgspec
@@ -121,6 +123,65 @@ _ECHOED = frozenset(
 _OF_MESSAGE = frozenset({"id", "type", "role", "status", "content"})
 _OF_TEXT = frozenset({"type", "text", "refusal"})
 _OF_CALL = frozenset({"id", "type", "call_id", "name", "arguments", "input", "status"})
+
+
+class _ToldItems:
+    """The items of a stream, of which the last event tells once more: each is found again once, without looking at all.
+
+    Args:
+        items: in the order in which they were told.
+    """
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = tuple(items)
+        self._numbers = {item: number for number, item in enumerate(self._items)}
+        self._alike: dict[_Key, deque[int]] = {}
+        for number, told in enumerate(self._items):
+            ids = {None, told.id, told.call.wire_id if told.call else None}
+            for name, id_ in product((None, _called(told)), ids):
+                self._alike.setdefault((told.kind, name, id_), deque()).append(number)
+
+    def take(self, item: JsonObject, name: str, here: Item | None) -> Item | None:
+        """The item of the stream that one of the last event is: by its id, its place, or as the next of its kind; None
+        where there is none. Not by its id alone, since vLLM gives it another one in the last event.
+
+        Args:
+            item: of the last event.
+            name: of the tool that it calls; empty where it has none.
+            here: the item that the stream told at its place.
+        """
+        kind, names = str(item.get("type")), (name, "") if name else (None,)
+        ids = {str(item[field]) for field in ("id", "call_id") if item.get(field)}
+        found = self._first([(kind, one, id_) for one in names for id_ in ids])
+        if found is None and here is not None and here.kind == kind and (not name or _called(here) in names):
+            found = self._numbers.get(here)
+        if found is None:
+            found = self._first([(kind, one, None) for one in names])
+        if found is None:
+            return None
+        told = self._items[found]
+        del self._numbers[told]
+        return told
+
+    def _first(self, keys: Iterable[_Key]) -> int | None:
+        """The first of the items with one of these keys that was not taken."""
+        found: list[int] = []
+        for key in keys:
+            numbers = self._alike.get(key)
+            while numbers and self._items[numbers[0]] not in self._numbers:
+                numbers.popleft()
+            if numbers:
+                found.append(numbers[0])
+        return min(found, default=None)
+
+
+_Key = tuple[str, str | None, str | None]
+"""The kind of an item, the name of the tool that it calls, and an id of it; None for whichever it is."""
+
+
+def _called(told: Item) -> str:
+    """The name of the tool that an item calls; empty where it is not known."""
+    return told.call.name if told.call else ""
 
 
 class _Event(Struct, gc=False):
@@ -248,31 +309,13 @@ class ResponsesAnswer:
         self.draft.finish_reason = str(reason or status or "")
         self.draft.extras |= {name: value for name, value in response.items() if name not in _ECHOED and value}
         output = response.get("output")
-        left = list(self._items)
+        left = _ToldItems(self._items)
         for number, item in enumerate(output if isinstance(output, list) else []):
             if isinstance(item, dict):
-                found = self._told_before(item, number, left)
-                if found is None:
-                    found = self._begin_item(item, number)
-                else:
-                    left.remove(found)
+                name = self.draft.names.back(str(item["name"])) if item.get("name") else ""
+                found = left.take(item, name, self._slots.get(number)) or self._begin_item(item, number)
                 self._finish_item(found, item)
         self.draft.ended = True
-
-    def _told_before(self, item: JsonObject, number: int, left: list[Item]) -> Item | None:
-        """The item of the stream that one of the last event is: by its id, its place, or as the next of its kind.
-
-        Not by its id alone, since vLLM gives it another one in the last event.
-        """
-        alike = [told for told in left if told.kind == item.get("type")]
-        if name := item.get("name"):
-            name = self.draft.names.back(str(name))
-            alike = [told for told in alike if told.call is None or told.call.name in (name, "")]
-        ids = {str(item[field]) for field in ("id", "call_id") if item.get(field)}
-        same = [told for told in alike if told.id in ids or (told.call and told.call.wire_id in ids)]
-        here = [told for told in alike if told is self._slots.get(number)]
-        found = same or here or alike
-        return found[0] if found else None
 
     # What an event does.
 
