@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no
 
 LEAVES = """
 import os
+import re
 os.symlink({secret!r}, "link.txt")
 os.mkfifo("pipe.txt")
 os.mkdir("a")
@@ -46,7 +48,8 @@ async def test_text_value_and_files_come_back_and_links_are_not_followed(tmp_pat
     code = LEAVES.format(secret=str(tmp_path / "secret"), folder=str(tmp_path))
     text, *files = await CodeRunner(Jail()).run_python(code)
     assert isinstance(text, TextPart)
-    assert text.text == "left\n[value]\n42"
+    assert text.text.startswith("left\n[left out: sparse.bin (104857600 bytes; at most")
+    assert text.text.endswith("]\n[value]\n42")
     assert [(file.name, file.data) for file in files if isinstance(file, File)] == [("a/kept.txt", b"kept")]
 
 
@@ -74,6 +77,69 @@ async def test_a_name_or_a_value_that_can_not_be_written_costs_nothing_else(
     assert told.error is None, told.error
     assert told.text.startswith(f"said\n[value]\n{shown}" if shown else "said")
     assert sorted(part.name for part in told.media) == made
+
+
+LARGE = 9 << 20
+
+
+BIG = f"open('big.bin', 'wb').truncate({LARGE}); open('a', 'w')"
+TOLD_BIG = f"[left out: big.bin ({LARGE} bytes; at most 8388608 bytes of a file are taken)]"
+SIXTEEN = [f"{number:02}" for number in range(16)]
+MANY = "for n in range(18): open(f'{n:02}', 'w').write('x')"
+LEFT_OUT: list[tuple[str, str, list[str], str]] = [
+    *[(way, BIG, ["a"], TOLD_BIG) for way in ("", "new", "fails", "fails in a session", "ends the session")],
+    (
+        "",
+        MANY,
+        SIXTEEN,
+        "[left out: 16 (1 bytes; at most 16 files are taken); 17 (1 bytes; at most 16 files are taken)]",
+    ),
+    ("", "open('given.bin', 'r+b').write(b'y')", [], f"[left out: given.bin ({LARGE} bytes; at most"),
+    ("", "os.makedirs('/'.join('d' * 18))\nopen('a', 'w')", ["a"], "d/d (folders below it are too deep)]"),
+    ("", "for n in range(2001): os.mkdir(f'{n}')\nopen('a', 'w')", ["a"], "[left out: all that comes after 2000 files"),
+    ("", "for n in range(30): open(f'{n}', 'wb').truncate(9 << 20)", [], "; 20 more]"),
+    ("new", "open('a', 'w')", ["a"], ""),
+    ("", "open('a', 'w')", ["a"], ""),
+]
+"""How the code ends, what it leaves, the files that come back and what is told of the others."""
+
+
+@pytest.mark.row("S9")
+@pytest.mark.parametrize(("way", "code", "made", "left_out"), LEFT_OUT)
+async def test_a_file_that_is_left_out_is_told_with_its_size_and_why(
+    way: str, code: str, made: list[str], left_out: str
+) -> None:
+    runner, given = CodeRunner(Jail()), File(bytes(LARGE), media_type="application/x", name="given.bin")
+    code = f"import os\n{code}\n{'1 / 0' if 'fails' in way else 'os._exit(0)' if 'ends' in way else '6 * 7'}"
+    session = "new" if "session" in way or way == "new" else ""
+    try:
+        text, *parts = await runner.run_python(code, given, session, context(None))
+        assert isinstance(text, TextPart)
+        names, told = [part.name for part in parts if isinstance(part, File)], text.text
+        assert "42" in told
+    except CallError as error:
+        names, told = [part.name for part in error.files], str(error)
+    await runner.close()
+    assert sorted(names) == made
+    assert left_out in told
+    assert ("left out" in told) == bool(left_out), told
+
+
+@pytest.mark.parametrize("python", ["cpython", "session", "javascript", "monty"])
+async def test_a_value_that_is_cut_says_so(python: str) -> None:
+    runner = CodeRunner(Jail())
+    match python:
+        case "javascript":
+            given = runner.run_javascript("Object.fromEntries([...Array(60000).keys()].map((n) => [n, n]))")
+        case "monty":
+            given = runner.run_python_in_monty("'x' * 200000", context(None))
+        case _:
+            given = runner.run_python("'x' * 12_000_000", None, "new" if python == "session" else "", context(None))
+    (part, *_) = await given
+    await runner.close()
+    assert isinstance(part, TextPart)
+    assert re.search(r"\[\d+ characters are left out\]$", part.text)
+    assert len(part.text) < 101_000
 
 
 async def test_a_given_file_is_found_by_its_last_name_and_not_given_back() -> None:

@@ -54,6 +54,8 @@ if value is not None:
         shown = repr(value)
     except Exception as error:
         shown = f"[a {{type(value).__name__}}, whose repr failed: {{type(error).__name__}}]"
+    if (more := len(shown) - {OUTPUT_BYTES_MAX}) > 0:
+        shown = shown[:{OUTPUT_BYTES_MAX}] + f"\\n[{{more}} characters are left out]"
     open({VALUE!r}, "w", encoding="utf-8", errors="replace").write(shown)
 if "matplotlib.pyplot" in sys.modules:
     plots = sys.modules["matplotlib.pyplot"]
@@ -73,7 +75,10 @@ try {{
   script = new vm.Script("(async () => {{" + code + "\\n}})()", {{ filename: "{JAVASCRIPT}" }});
 }}
 Promise.resolve(script.runInThisContext()).then((value) => {{
-  if (value !== undefined) fs.writeFileSync("{VALUE}", util.inspect(value));
+  if (value === undefined) return;
+  const shown = util.inspect(value), more = shown.length - {OUTPUT_BYTES_MAX};
+  const note = more > 0 ? `\\n[${{more}} characters are left out]` : "";
+  fs.writeFileSync("{VALUE}", shown.slice(0, {OUTPUT_BYTES_MAX}) + note);
 }});
 """
 
@@ -223,7 +228,7 @@ class CodeRunner:
 def returned(output: CommandOutput) -> Returned:
     """What code printed and its value as text, with the files that it made."""
     files = dict(output.files)
-    value = files.pop(VALUE, b"")[:OUTPUT_BYTES_MAX].decode("utf-8", "replace")
+    value = files.pop(VALUE, b"")[: 4 * OUTPUT_BYTES_MAX + 100].decode("utf-8", "replace")  # as the programs cut it
     parts = [part for part in (output.text, f"[value]\n{value}" if value else "") if part]
     return [TextPart("\n".join(parts) or "Done."), *media(files)]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hashlib
 import secrets
 import sys
 from collections.abc import Hashable
@@ -28,7 +27,7 @@ from ..sandbox.jail import Jail, JailLimits
 from ..sandbox.layers import start
 from ..sandbox.process import AROUND_PROXY, ENDING, JailedProcess
 from ..transport.egress import Egress
-from .jailed_command import CommandOutput, collected, file_name, plain, reason, written
+from .jailed_command import CommandOutput, KnownFile, collected, file_name, plain, reason, written
 
 BEGIN = "new"
 SESSION_S = 3_600.0
@@ -61,7 +60,8 @@ def run(code):
         shown = "" if value is None else repr(value)
     except Exception as error:
         shown = f"[a {type(value).__name__}, whose repr failed: {type(error).__name__}]"
-    return shown.encode("utf-8", "replace").decode()
+    note = f"\\n[{len(shown) - 100000} characters are left out]" if len(shown) > 100000 else ""
+    return shown[:100000].encode("utf-8", "replace").decode() + note
 
 def read(fd, start, most):
     os.lseek(fd, start, os.SEEK_SET)
@@ -89,7 +89,7 @@ for line in asked_by:
             pass
     size = os.fstat(err).st_size
     told = {"id": asked["id"], "ok": ok, "said": read(out, 0, 100000), "left": max(0, os.fstat(out).st_size - 100000)}
-    told |= {"errors": read(err, max(0, size - 4000), 4000), "value": value[:100000]}
+    told |= {"errors": read(err, max(0, size - 4000), 4000), "value": value}
     os.close(out)
     os.close(err)
     answer = json.dumps(told).encode() + b"\\n"
@@ -141,7 +141,7 @@ class PythonSession:
         self._task: asyncio.Task[None] | None = None
         self._process: JailedProcess | None = None
         self._turn = asyncio.Lock()
-        self._told: dict[str, bytes] = {}
+        self._known: dict[str, KnownFile] = {}
         self.is_over = False
 
     async def begin(self) -> None:
@@ -189,27 +189,29 @@ class PythonSession:
                 async with asyncio.timeout(self._seconds + self._grace_s):
                     answer = await self._ask(self._process, code, file)
             except TimeoutError:
-                files = await self._rest(self._process)
+                files, left_out = await self._rest(self._process)
                 raise ResourceLimit(
-                    "The session was ended at the limit seconds = {seconds}.",
+                    "The session was ended at the limit seconds = {seconds}.{left_out}",
                     effect=self._effect,
                     files=files,
                     seconds=self._seconds,
+                    left_out=left_out,
                 ) from None
             except BaseException:
                 await self.end()
                 raise
-            left = await self._left(self._process)
+            left, left_out = await self._left(self._process)
         said = f"{answer.said}\n[{answer.left} bytes are left out]" if answer.left else answer.said
         said, errors, value = (plain(text, self._process, self._jail) for text in (said, answer.errors, answer.value))
+        output = CommandOutput(said, errors, left | ({VALUE: value.encode()} if value else {}), left_out)
         if not answer.ok:
             hint = AROUND_PROXY if self._process.went_around_proxy() else ""
-            shown = "\n".join(part for part in (said[-4000:], errors, hint) if part.strip())
+            shown = "\n".join(part for part in (output.failure, hint) if part)
             if answer.limit in JailLimits.__struct_fields__:
                 what = f"The code was ended at the limit {answer.limit} = {getattr(self._limits, answer.limit)}."
                 raise ResourceLimit(f"{what}\n{shown}".rstrip(), effect=self._effect, files=written(left))
             raise ToolError(f"{self._raised}\n{shown}".rstrip(), effect=self._effect, files=written(left))
-        return CommandOutput(said, errors, left | ({VALUE: value.encode()} if value else {}))
+        return output
 
     @property
     def has_ended(self) -> bool:
@@ -220,15 +222,12 @@ class PythonSession:
     def _effect(self) -> Effect:
         return "none" if self._jail.changes_nothing_outside else "unknown"
 
-    def _is_known(self, name: str, data: bytes) -> bool:
-        return self._told.get(name) == hashlib.sha256(data).digest()
-
     async def _ask(self, process: JailedProcess, code: str, file: File | None) -> _Answer:
         code = code.encode("utf-8", "replace").decode()  # half a character can not be sent
         asked = {"id": secrets.token_hex(8), "code": code, "file": "", "data": ""}
         if file is not None:
             asked |= {"file": file_name(file), "data": base64.b64encode(file.data).decode()}
-            self._told[asked["file"]] = hashlib.sha256(file.data).digest()
+            self._known[asked["file"]] = KnownFile.of(file.data)
         try:
             process.child.stdin.write(dumps({**asked}).encode() + b"\n")
             await process.child.stdin.drain()
@@ -250,27 +249,32 @@ class PythonSession:
 
     async def _ended(self, process: JailedProcess) -> ToolError | ResourceLimit:
         """Why there is no answer."""
-        files = await self._rest(process)
+        files, left_out = await self._rest(process)
         report = process.report_before_removal
         if report is not None and report.limit:
-            return ResourceLimit(reason(report, self._jail, "The session"), effect=self._effect, files=files)
+            why = reason(report, self._jail, "The session")
+            return ResourceLimit(f"{why}{left_out}", effect=self._effect, files=files)
         return ToolError(
-            "The code ended the session; its variables are gone, and so is each file that has no handle.",
+            "The code ended the session; its variables are gone, and so is each file that has no handle.{left_out}",
             effect=self._effect,
             files=files,
+            left_out=left_out,
         )
 
-    async def _left(self, process: JailedProcess) -> dict[str, bytes]:
-        """The files that are new since they were last told. They count as told from now on."""
-        left = await asyncio.to_thread(collected, process.work, self._is_known)
-        self._told |= {name: hashlib.sha256(data).digest() for name, data in left.items()}
-        return left
+    async def _left(self, process: JailedProcess) -> tuple[dict[str, bytes], str]:
+        """The files that are new since they were last told, and which of them are left out. Files that are not left
+        out count as told from now on.
+        """
+        left, left_out = await asyncio.to_thread(collected, process.work, self._known)
+        self._known |= {name: KnownFile.of(data) for name, data in left.items()}
+        return left, left_out
 
-    async def _rest(self, process: JailedProcess) -> list[MediaPart]:
-        """End the session, and tell the files that are new."""
+    async def _rest(self, process: JailedProcess) -> tuple[list[MediaPart], str]:
+        """End the session, and tell the files that are new, and which of them are left out on a line of its own."""
         try:
             await process.child.end(ENDING)
-            return written(await self._left(process))
+            left, left_out = await self._left(process)
+            return written(left), f"\n{left_out}" if left_out else ""
         finally:
             await self.end()
 

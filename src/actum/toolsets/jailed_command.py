@@ -7,11 +7,12 @@ What the command leaves in its work folder is collected without following links,
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import mimetypes
 import os
 import signal
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -31,6 +32,8 @@ OUTPUT_BYTES_MAX = 100_000
 STDERR_SHOWN_MAX = 4_000
 FILES_MAX = 16
 FILE_BYTES_MAX = 8 * 1024 * 1024
+LEFT_OUT_MAX = 10
+"""The first files that are left out are named, the others are counted."""
 NAMES_MAX = 2_000
 DEPTH_MAX = 16
 """Folders that are nested deeper are not looked into."""
@@ -50,17 +53,42 @@ class CommandOutput(Struct, frozen=True):
         said: what it printed.
         errors: the end of what it wrote to stderr.
         files: the files that are new or changed, by their path in the work folder.
+        left_out: a line that names the new files that are not in `files`, and says why; empty for none.
     """
 
     said: str
     errors: str
     files: dict[str, bytes]
+    left_out: str = ""
 
     @property
     def text(self) -> str:
-        """What it printed, and what it wrote to stderr under a line that says so."""
+        """What it printed, what it wrote to stderr under a line that says so, and which files are left out."""
         errors = f"[stderr]\n{self.errors.rstrip()}" if self.errors.strip() else ""
-        return "\n".join(part for part in (self.said.rstrip("\n"), errors) if part)
+        return "\n".join(part for part in (self.said.rstrip("\n"), errors, self.left_out) if part)
+
+    @property
+    def failure(self) -> str:
+        """The same for an error: the end of what it printed and wrote, and which files are left out."""
+        parts = (self.said[-STDERR_SHOWN_MAX:], self.errors, self.left_out)
+        return "\n".join(part for part in parts if part.strip())
+
+
+class KnownFile(Struct, frozen=True):
+    """A file that is no news.
+
+    Attributes:
+        size: its bytes.
+        digest: their SHA-256.
+    """
+
+    size: int
+    digest: bytes
+
+    @classmethod
+    def of(cls, data: bytes) -> KnownFile:
+        """The file with these bytes."""
+        return cls(len(data), hashlib.sha256(data).digest())
 
 
 async def run_command(
@@ -99,10 +127,11 @@ async def run_command(
             )
             report = await process.ended()
             around = process.went_around_proxy()
-            left = await asyncio.to_thread(collected, process.work, lambda name, data: files.get(name) == data, collect)
+            known = {name: KnownFile.of(data) for name, data in files.items()}
+            left, left_out = await asyncio.to_thread(collected, process.work, known, collect)
     except UsageError as error:
         raise Unavailable("{what} was not run: {why}", what=what, why=error) from None
-    output = CommandOutput(plain(said, process, jail), plain(errors, process, jail), left)
+    output = CommandOutput(plain(said, process, jail), plain(errors, process, jail), left, left_out)
     check_report(report, jail, output, what, around=around)
     return output
 
@@ -122,8 +151,7 @@ def check_report(report: JailReport, jail: Jail, output: CommandOutput, what: st
     """
     if report.exit == 0 and not report.limit:
         return
-    hint = AROUND_PROXY if around else ""
-    shown = "\n".join(part for part in (output.said[-STDERR_SHOWN_MAX:], output.errors, hint) if part.strip())
+    shown = "\n".join(part for part in (output.failure, AROUND_PROXY if around else "") if part)
     kind: type[CallError] = ResourceLimit if report.limit or report.exit is None else ToolError
     effect: Effect = "none" if jail.changes_nothing_outside else "unknown"
     raise kind(f"{reason(report, jail, what)}\n{shown}".rstrip(), effect=effect, files=written(output.files))
@@ -193,43 +221,83 @@ def media(files: Mapping[str, bytes]) -> Iterator[File]:
         yield File(data, media_type=mimetypes.guess_type(name)[0] or "application/octet-stream", name=name)
 
 
-def collected(work: Path, is_known: Callable[[str, bytes], bool], hidden: Sequence[str] = ()) -> dict[str, bytes]:
+def collected(work: Path, known: Mapping[str, KnownFile], hidden: Sequence[str] = ()) -> tuple[dict[str, bytes], str]:
     """What the code left: regular files below its folder that are not known. No link is followed.
 
     Args:
         work: the folder. A command may still run in it and change it.
-        is_known: whether a file of this path with these bytes is no news.
-        hidden: hidden files that are collected, too.
+        known: the files that are no news, by their paths.
+        hidden: hidden files of the folder itself that are collected, too.
+
+    Returns:
+        The files by their paths, and a line that names the new files that are left out; empty for none.
     """
     found: dict[str, bytes] = {}
-    names = 0
-    for path, folders, files, folder in os.fwalk(work, follow_symlinks=False, onerror=None):
+    left_out: list[str] = []
+
+    def take(name: str, place: str, folder: int) -> None:
+        data = _news(name, folder, known.get(place), place in hidden or len(found.keys() - set(hidden)) < FILES_MAX)
+        if isinstance(data, str):
+            left_out.append(f"{place} ({data})")
+        elif data is not None:
+            found[place] = data
+
+    def unreadable(error: OSError) -> None:
+        left_out.append(f"{shown_path(Path(error.filename or '.').name)} (could not be read)")
+
+    names, rest = 0, f"all that comes after {NAMES_MAX} files and folders"
+    for path, folders, files, folder in os.fwalk(work, follow_symlinks=False, onerror=unreadable):
         relative = Path(path).relative_to(work)
-        names += len(folders)
-        is_deep = len(relative.parts) >= DEPTH_MAX or names > NAMES_MAX
-        kept = [name for name in folders if not name.startswith(".") and name not in HIDDEN and not is_deep]
-        folders[:] = sorted(kept)
+        for name in hidden if not relative.parts else ():
+            take(name, name, folder)
         for name in sorted(files):
             names += 1
-            place = shown_path(str(relative / name))
-            if names > NAMES_MAX or len(found) >= FILES_MAX:
-                return found
-            if name.startswith(".") and place not in hidden:
-                continue
-            data = _regular(name, folder)
-            if data is not None and not is_known(place, data):
-                found[place] = data
-    return found
+            if names > NAMES_MAX:
+                return found, _told(left_out, rest)
+            if not name.startswith("."):
+                take(name, shown_path(str(relative / name)), folder)
+        kept = sorted(name for name in folders if not name.startswith(".") and name not in HIDDEN)
+        names += len(kept)
+        if kept and len(relative.parts) >= DEPTH_MAX:
+            left_out.append(f"{shown_path(str(relative))} (folders below it are too deep)")
+        elif names <= NAMES_MAX:
+            folders[:] = kept
+            continue
+        folders.clear()
+    return found, _told(left_out, rest if names > NAMES_MAX else "")
 
 
-def _regular(name: str, folder: int) -> bytes | None:
-    """The bytes of a regular file that is not too large, opened without following a link or waiting for a pipe."""
+def _told(left_out: Sequence[str], rest: str = "") -> str:
+    """The line that names what is left out."""
+    named = [*left_out[:LEFT_OUT_MAX]]
+    if len(left_out) > LEFT_OUT_MAX:
+        named.append(f"{len(left_out) - LEFT_OUT_MAX} more")
+    told = "; ".join([*named, *filter(None, [rest])])
+    return f"[left out: {told}]" if told else ""
+
+
+def _news(name: str, folder: int, known: KnownFile | None, is_wanted: bool) -> bytes | str | None:
+    """The bytes of a regular file, opened without following a link or waiting for a pipe.
+
+    Returns:
+        The bytes; or why they are left out; or None for a file that is known, and for what is no regular file.
+    """
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError:
+    except PermissionError:
+        return "could not be read"
+    except OSError:  # a link, a socket, or a file that is gone again
         return None
     with open(fd, "rb") as file:  # noqa: PTH123 - a descriptor
         about = os.fstat(fd)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > FILE_BYTES_MAX:
+        if not stat.S_ISREG(about.st_mode):
             return None
+        size = about.st_size
+        if known is not None and known.size == size and KnownFile.of(file.read(size)) == known:
+            return None
+        if size > FILE_BYTES_MAX:
+            return f"{size} bytes; at most {FILE_BYTES_MAX} bytes of a file are taken"
+        if not is_wanted:
+            return f"{size} bytes; at most {FILES_MAX} files are taken"
+        file.seek(0)
         return file.read(FILE_BYTES_MAX)

@@ -56,7 +56,9 @@ def run(pool, code):
     try:
         with pool.checkout(script_name="code.py", limits=LIMITS) as session:
             value = session.feed_run(code, print_callback=take)
-        told |= {"ok": True, "value": "" if value is None else plain(repr(value)[:MOST])}
+        shown = "" if value is None else repr(value)
+        note = f"\\n[{len(shown) - MOST} characters are left out]" if len(shown) > MOST else ""
+        told |= {"ok": True, "value": plain(shown[:MOST]) + note}
     except monty.MontyCrashedError:
         trouble = "Monty itself crashed at this code."
     except monty.MontyError as error:

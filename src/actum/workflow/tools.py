@@ -156,6 +156,8 @@ class WorkflowTools:
 
 def _result(output: CommandOutput) -> Json:
     written = output.files.get(_RESULT)
+    if written is None and output.left_out:
+        raise ToolError("What main() returned could not be taken. {left_out}", left_out=output.left_out)
     if written is None:
         raise ToolError("The code ended before main() had returned a value.")
     try:
