@@ -7,7 +7,7 @@ import zlib
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from .connection import PORTION_BYTES
-from .http import HttpFailure
+from .http import AnswerTooLong, HttpFailure
 
 _PACKED = {"gzip": 31, "x-gzip": 31, "deflate": 47}
 """Which ways of packing are understood, as zlib counts them."""
@@ -29,13 +29,12 @@ async def bounded(pieces: AsyncIterator[bytes], encoding: str, bytes_max: int) -
     name = encoding.strip().lower()
     if name not in ("", "identity", *_PACKED):
         raise HttpFailure("its answer is packed in a way that was not asked for", sent=True, lasting=True)
-    too_long = HttpFailure(f"its answer is longer than {bytes_max} bytes", sent=True, lasting=True)
     unpacker = _Unpacker(_PACKED[name]) if name in _PACKED else None
     came = left = 0
     async for piece in pieces:
         came += len(piece)
         if came > bytes_max:
-            raise too_long
+            raise AnswerTooLong(bytes_max)
         if unpacker is None:
             yield piece
             continue
@@ -43,7 +42,7 @@ async def bounded(pieces: AsyncIterator[bytes], encoding: str, bytes_max: int) -
         while found := unpacker.take(bytes_max - left + 1):
             left += len(found)
             if left > bytes_max:
-                raise too_long
+                raise AnswerTooLong(bytes_max)
             yield found
             await asyncio.sleep(0)  # a few bytes may hold megabytes
     if unpacker is not None and came and not unpacker.is_whole:

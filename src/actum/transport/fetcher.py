@@ -255,6 +255,9 @@ class Fetcher:
             async with aclosing(bounded(answer.chunks(), encoding, self._bytes_max)) as pieces:
                 async for piece in pieces:
                     yield piece
+        except HttpFailure as failure:
+            failure.status = answer.status
+            raise
         except WireFailure as failure:
             raise translated(failure) from None
 
@@ -276,6 +279,9 @@ class Fetcher:
                     await _read_past(answer, told)
                 else:
                     body = await self._body(answer, wanted.types)
+            except HttpFailure as failure:
+                failure.status = answer.status
+                raise
             finally:
                 await answer.aclose()
         except WireFailure as failure:

@@ -40,6 +40,9 @@ class HttpFailure(Exception):
         sent: the request may have reached the other side.
         lasting: another try would end the same.
         silent: the whole time that the caller gave has passed without an answer.
+
+    Attributes:
+        status: the status of the answer whose body did not come whole; 0 where no answer began.
     """
 
     def __init__(self, message: str, *, sent: bool, lasting: bool = False, silent: bool = False) -> None:
@@ -47,6 +50,18 @@ class HttpFailure(Exception):
         self.sent = sent
         self.lasting = lasting
         self.silent = silent
+        self.status = 0
+
+
+class AnswerTooLong(HttpFailure):
+    """The body of an answer has more bytes than are read.
+
+    Args:
+        most: so many bytes are read at most.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"its answer is longer than {most} bytes", sent=True, lasting=True)
 
 
 NOT_HTTP = "its answer is not HTTP"

@@ -145,6 +145,7 @@ async def test_an_answer_is_the_error_that_it_means_with_the_effect_that_it_may_
         assert "Traceback" not in error.message, case
         assert len(error.message) < 500, case
         assert "\u200b" not in error.message, case
+        assert ("status 200, but its answer is longer than 100000 bytes" in error.message) == (case == "long"), case
 
 
 async def test_what_was_never_sent_has_no_effect_and_no_origin_that_nobody_confirmed_is_reached() -> None:

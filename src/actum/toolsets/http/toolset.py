@@ -48,7 +48,7 @@ from ...transport.client_certificate import BadCertificate
 from ...transport.egress import Egress
 from ...transport.fetcher import Fetched, Fetcher
 from ...transport.guard import AddressRefused, Guard, origin
-from ...transport.http import HttpFailure
+from ...transport.http import AnswerTooLong, HttpFailure
 from .answer import AskedOperation, kind_of, refuse, result_of, with_notes
 from .credentials import ApiCredentials, Dressed, Keep
 from .stream import StreamBounds, StreamReading, TakenItems
@@ -367,6 +367,12 @@ def _fail(failure: HttpFailure) -> Never:
         if failure.lasting:
             raise ToolError("The request can not be sent: {why}.", why=failure) from None
         raise Unavailable("The API can not be reached: {why}.", why=failure) from None
+    if isinstance(failure, AnswerTooLong):
+        raise ResourceLimit(
+            "The API answered with status {status}, but {why}, and nothing of the answer is kept. Ask for less of it.",
+            status=failure.status,
+            why=failure,
+        ) from None
     words = f"The API gave no usable answer: {failure}; it may have happened all the same."
     if failure.lasting:
         raise ResourceLimit(words) from None

@@ -135,19 +135,31 @@ class Mended(httpx2.AsyncByteStream):
         held = ""
         async for piece in self._body:
             text = held + decoder.decode(piece)
-            begun = _UNFINISHED.search(text)
+            begun = _UNFINISHED.search(text, _end_of(text))
             held = begun["last"] if begun else ""
-            yield _ESCAPE.sub(_whole, text[: len(text) - len(held)]).encode()
-        yield _ESCAPE.sub(_whole, held + decoder.decode(b"", final=True)).encode()
+            yield _mended(text[: len(text) - len(held)])
+        yield _mended(held + decoder.decode(b"", final=True))
 
     async def aclose(self) -> None:
         await self._body.aclose()
 
 
-_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_ESCAPE = re.compile(rf"(?P<pair>{_HIGH}{_LOW})|(?P<half>{_HIGH}|{_LOW})|\\.", re.DOTALL)
-_UNFINISHED = re.compile(rf"(?<!\\)(?:\\\\)*(?P<last>(?:{_HIGH})?\\(?:u[0-9a-fA-F]{{0,3}})?|{_HIGH})\Z")
+_HIGH, _LOW = r"u[dD][89abAB][0-9a-fA-F]{2}", r"u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPE = re.compile(rf"\\(?:(?P<pair>{_HIGH}\\{_LOW})|(?P<half>{_HIGH}|{_LOW})|.)", re.DOTALL)
+_OF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
+"""A text without this has nothing to mend, which is quicker to see."""
+_UNFINISHED = re.compile(rf"(?<!\\)(?:\\\\)*(?P<last>(?:\\{_HIGH})?\\(?:u[0-9a-fA-F]{{0,3}})?|\\{_HIGH})\Z")
 """The beginning of an escape, or of a pair of two, that goes on in the next piece."""
+
+
+def _end_of(text: str) -> int:
+    """Where the end of a text begins that may hold such a beginning. No backslash is before the end."""
+    at = max(0, len(text) - 12)
+    return len(text[:at].rstrip("\\"))
+
+
+def _mended(text: str) -> bytes:
+    return (_ESCAPE.sub(_whole, text) if _OF_A_PAIR.search(text) else text).encode()
 
 
 def _whole(escape: re.Match[str]) -> str:
