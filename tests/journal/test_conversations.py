@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from actum import Agent, Answer, Tool, ToolCall
 from actum.call.asking.inbox import answer_pending
 from actum.core.run.record import Started, Verdict
 from actum.journal.conversations import as_they_stand, conversations, family
+from actum.journal.lists import count_of_runs, page_of_runs
 from actum.journal.memory import MemoryJournal
+from actum.storage.place import open_journal
 from actum.testing import RecordingToolset, ScriptedModel
 
 
@@ -23,6 +27,7 @@ async def test_a_run_that_nobody_drives_is_interrupted_and_one_that_somebody_dri
     assert stand == {"lost": "interrupted", "driven": "running", "over": "done"}
 
 
+@pytest.mark.parametrize("place", ["memory", "file"])
 @pytest.mark.parametrize(
     ("given", "stands"),
     [
@@ -33,8 +38,10 @@ async def test_a_run_that_nobody_drives_is_interrupted_and_one_that_somebody_dri
         (("deny", "approve"), "interrupted"),
     ],
 )
-async def test_a_run_that_waits_for_another_answer_is_paused_still(given: tuple[Verdict, ...], stands: str) -> None:
-    journal = MemoryJournal()
+async def test_a_run_that_waits_for_another_answer_is_paused_and_found_so(
+    given: tuple[Verdict, ...], stands: str, place: str, tmp_path: Path
+) -> None:
+    journal = open_journal(tmp_path / "j.db") if place == "file" else MemoryJournal()
     calls = [ToolCall(name, "keep", {"text": name}) for name in ("one", "two")]
     tools = [RecordingToolset([Tool(name="keep", approval=True)])]
     paused = await Agent(ScriptedModel([calls]), tools, journal=journal).run("Keep both", run_id="r")
@@ -42,6 +49,9 @@ async def test_a_run_that_waits_for_another_answer_is_paused_still(given: tuple[
         await answer_pending(journal, pending.id, Answer(verdict, by="bob"))
     (run,) = await as_they_stand(journal, await journal.runs())
     assert run.status == stands
+    for status in ("running", "paused", "interrupted", "waiting", "done", ""):
+        page, count = await page_of_runs(journal, status=status), await count_of_runs(journal, status=status)
+        assert (len(page.items), count) == ((1, 1) if status in ("", stands) else (0, 0)), status
 
 
 @pytest.mark.row("C7")

@@ -496,7 +496,7 @@ class RunFilter(TypedDict, total=False):
         tenant: only runs of this tenant, which may be `""`; None for all.
         principal: only runs on behalf of this principal.
         agent, model: only runs of this name.
-        status: only runs that stand so, by the list; see `RunSummary`.
+        status: only runs that stand so, by the list, or in one of these ways; see `RunSummary`.
         kind: only runs of this kind.
         conversation: only runs under this id. The same id under another owner, or tenant, is another conversation.
         owner: only runs that belong to this principal, which may be `""`; None for all.
@@ -508,7 +508,7 @@ class RunFilter(TypedDict, total=False):
     principal: str
     agent: str
     model: str
-    status: str
+    status: str | tuple[str, ...]
     kind: str
     conversation: str
     owner: str | None

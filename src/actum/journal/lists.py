@@ -24,6 +24,8 @@ Key = TypeVar("Key")
 
 LIMIT_MAX = 1_000
 """So many items at most stand on one page."""
+_LISTED: dict[str, tuple[str, ...]] = {"interrupted": ("running",), "paused": ("paused", "running")}
+"""How runs are listed that stand so: the list can not tell them from runs that somebody drives; see `as_they_stand`."""
 
 
 class Page(Struct, Generic[T], frozen=True):
@@ -45,17 +47,31 @@ async def page_of_runs(
 
     Args:
         journal: the journal.
-        limit: so many at most.
+        limit: so many at most. A page may have fewer, though another follows.
         cursor: `next` of the page before; empty for the first page.
-        wanted: which runs.
+        wanted: which runs; the status is the one that they have now.
 
     Raises:
         UsageError: the limit is no number from 1 to `LIMIT_MAX`, or the cursor is none.
     """
-    behind = await _run_of(journal, cursor, wanted.get("tenant"))
+    behind, status = await _run_of(journal, cursor, wanted.get("tenant")), wanted.get("status")
+    wanted["status"] = _LISTED.get(str(status), status or "")
     found = await journal.runs(limit=checked_limit(limit) + 1, behind=behind, **wanted)
     more = write_cursor(found[limit - 1].run_id) if len(found) > limit else ""
-    return Page(tuple(await as_they_stand(journal, found[:limit])), more)
+    now = await as_they_stand(journal, found[:limit])
+    return Page(tuple(run for run in now if not status or run.status == status), more)
+
+
+async def count_of_runs(journal: Journal, **wanted: Unpack[RunFilter]) -> int:
+    """How many runs there are; the status is the one that they have now."""
+    status = str(wanted.get("status") or "")
+    if status != "running" and status not in _LISTED:
+        return sum((await journal.count_runs(**wanted)).values())
+    wanted["status"] = "running"
+    running = await as_they_stand(journal, await journal.runs(limit=None, **wanted))
+    wanted["status"] = status
+    others = await journal.count_runs(**wanted) if status == "paused" else {}
+    return sum(others.values()) + sum(run.status == status for run in running)
 
 
 async def page_of_conversations(

@@ -328,14 +328,15 @@ class MemoryJournal:
 
 def _fits(run: RunSummary, wanted: RunFilter) -> bool:
     """Whether a run is one of those that are wanted."""
-    since, until = wanted.get("since"), wanted.get("until")
+    since, until, status = wanted.get("since"), wanted.get("until"), wanted.get("status")
     return (
-        all(wanted.get(name) in ("", None, getattr(run, name)) for name in _FILTERED)
+        (not status or (run.status in status if isinstance(status, tuple) else run.status == status))
+        and all(wanted.get(name) in ("", None, getattr(run, name)) for name in _FILTERED)
         and all(wanted.get(name) in (None, getattr(run, name)) for name in _FILTERED_EMPTY_TOO)
         and (since is None or run.started >= since)
         and (until is None or run.started < until)
     )
 
 
-_FILTERED = ("principal", "agent", "model", "status", "kind", "conversation")
+_FILTERED = ("principal", "agent", "model", "kind", "conversation")
 _FILTERED_EMPTY_TOO = ("tenant", "owner", "parent")

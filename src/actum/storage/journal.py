@@ -704,7 +704,9 @@ class Conditions:
             if not _is_asked(name, value):
                 continue
             column, compared = _COMPARED.get(name, (name, "="))
-            made.add(f"{table}{'.' if table else ''}{column} {compared} ?", value)
+            values = value if isinstance(value, tuple) else (value,)
+            one = f"{table}{'.' if table else ''}{column} {compared} ?"
+            made.add(f"({' OR '.join([one] * len(values))})" if len(values) > 1 else one, *values)
         return made
 
     def add(self, condition: str, *values: object) -> None:

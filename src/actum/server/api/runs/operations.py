@@ -18,7 +18,7 @@ from ....features.operation import AnswerKind, ApiReply, ApiRequest, Events, Ope
 from ....features.refusal import Refusal
 from ....journal.conversations import as_they_stand
 from ....journal.follow import follow
-from ....journal.lists import page_of_runs
+from ....journal.lists import count_of_runs, page_of_runs
 from ....journal.mismatch import mismatch, summary
 from ....runs.recorded import outputs_of
 from ...scopes import allows, wants
@@ -261,7 +261,7 @@ async def _listed(
         agent=query.agent,
         kind=query.kind,
         conversation=query.session,
-        status="running" if query.status == "interrupted" else query.status,  # the list can not tell the two apart
+        status=query.status,
         since=query.since or None,
         until=query.until or None,
     )
@@ -273,12 +273,8 @@ async def _listed(
         wanted["owner"] = ""
     with cursors():
         page = await page_of_runs(records.journal, limit=query.limit, cursor=query.cursor, **wanted)
-    found = [
-        run
-        for run in page.items
-        if query.status in ("", run.status) and (run.principal == who.principal or allows(who, ("admin",)))
-    ]
-    count = sum((await records.journal.count_runs(**wanted)).values()) if query.count else None
+    found = [run for run in page.items if run.principal == who.principal or allows(who, ("admin",))]
+    count = await count_of_runs(records.journal, **wanted) if query.count else None
     return found, page.next or None, count
 
 
