@@ -228,6 +228,56 @@ def test_it_goes_to_nobody_else_and_what_another_api_can_not_be_told_is_listed()
             assert ("Look it up." if is_text else "means something only to the API that made it") in lost, (case, lost)
 
 
+def thought(text: str, **more: Json) -> JsonObject:
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **more}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [thought("One."), thought("Two.")],
+        [thought("One.", closed=True), thought("Two.", signature="s"), thought("Three.")],
+        [thought("One."), {"type": "text", "text": "Said."}, thought("Two.", signature="s"), thought("Three.")],
+    ],
+)
+def test_thoughts_side_by_side_go_back_as_they_came(parts: list[Json]) -> None:
+    dialect = Endpoint("http://one.test/v1", "m").dialect
+    call: JsonObject = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    message: JsonObject = {"role": "assistant", "content": parts, "tool_calls": [call]}
+    reply = dialect.decode(dumps({"id": "1", "model": "m", "choices": [{"index": 0, "message": message}]}).encode())
+    answer = ToolMessage("look", ToolResult(reply.calls[0].id, structured="fine"))
+    past = past_of(msgspec.json.decode(dialect.encode_request(_request([UserMessage.of("Rome?"), reply, answer]))))
+    assert past is not None
+    assert past["content"] == parts
+
+
+def test_the_signature_of_a_thought_without_a_call_is_kept_and_not_sent() -> None:
+    parts: list[JsonObject] = [thought("One.", signature="sig-4"), {"type": "text", "text": "Said."}]
+    dialect = Endpoint("http://one.test/v1", "m").dialect
+    head: JsonObject = {"id": "1", "model": "m"}
+    whole: JsonObject = {"index": 0, "message": {"role": "assistant", "content": cast(Json, parts)}}
+    events = [
+        *(
+            {**head, "choices": [{"index": 0, "delta": {"content": [piece]}}]}
+            for part in parts
+            for piece in pieces_of(part)
+        ),
+        {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    ]
+    stream = b"".join(f"data: {dumps(event)}\n\n".encode() for event in events) + b"data: [DONE]\n\n"
+    decoder = dialect.decoder()
+    decoder.feed(stream)
+    decoder.close()
+    body = dumps({**head, "choices": [whole]}).encode()
+    for wire, reply in ((body, dialect.decode(body)), (stream, decoder.reply)):
+        assert "sig-4" in reply.content[0].signature  # type: ignore[union-attr]
+        assert (reply.reasoning, reply.text) == ("One.", "Said.")
+        assert b"sig-4" not in dialect.encode_request(_request([UserMessage.of("Rome?"), reply, UserMessage.of("?")]))
+        told = transcode(wire, OPENAI_CHAT, "anthropic")
+        assert b'"signature":"' in told.wire.replace(b'"signature":""', b"")
+        assert "sig-4" not in str(told.lost)
+
+
 @pytest.mark.parametrize("kind", ["wants", "refuses"])
 @pytest.mark.parametrize("case", CASES)
 async def test_it_passes_through_a_client_of_messages_at_the_gateway(case: str, kind: str) -> None:

@@ -3,7 +3,8 @@
 That is a thought, or its signature: `reasoning_content`, `reasoning` or `reasoning_details` in the message, parts of
 the type `thinking` in its content, and `extra_content` in a call. They are kept as the signature of a thought, by the
 family `chat`: so they pass through a client of another API as other signatures do (`..signatures`), and no endpoint of
-another API is sent them. The signature says who said them. They go back to that endpoint and that model, and to nobody
+another API is sent them. What stood beside thoughts in the content is kept where there are no calls, too, and is not
+sent. The signature says who said them. They go back to that endpoint and that model, and to nobody
 else.
 """
 

@@ -192,6 +192,7 @@ class ChatAnswer:
         self._slots: dict[int | str, _ChatCall] = {}
         self._more: dict[str, list[Json]] = {}
         self._beside_thoughts: dict[OpenText, JsonObject] = {}
+        self._is_whole = False
 
     @property
     def reply(self) -> Reply:
@@ -220,10 +221,10 @@ class ChatAnswer:
         self._keep_beside()
 
     def _keep_beside(self) -> None:
-        """Keep what has to go back with the calls as the signature of the thought before them."""
-        if not self._calls:
-            return
-        fields = {name: self._more.pop(name) for name in self._kept if name in self._more}
+        """Keep what has to go back with the calls, and what stood beside thoughts in the content: as the signature of
+        the first thought.
+        """
+        fields = {name: self._more.pop(name) for name in self._kept if name in self._more and self._calls}
         of_calls = {
             str(number): call.beside
             for number, call in enumerate(self.draft.calls)
@@ -231,7 +232,7 @@ class ChatAnswer:
         }
         thoughts = [part for part in self.draft.parts if isinstance(part, OpenText) and part.kind is ReasoningPart]
         parts = [self._beside_thoughts.get(each, {}) for each in thoughts if each.pieces or each is thoughts[0]]
-        if not (fields or of_calls or any(parts) or (self._at and self._thought)):
+        if not (fields or of_calls or any(parts) or (self._calls and self._at and self._thought)):
             return
         merged = {
             name: merged_details([item for value in values if isinstance(value, list) for item in value])
@@ -249,6 +250,7 @@ class ChatAnswer:
             whole: each item of `tool_calls` is a call of its own, not a piece of one.
         """
         get = message.get
+        self._is_whole = whole
         name = "reasoning_content" if get("reasoning_content") else "reasoning"
         if thought := get(name):
             self._read_content(thought, ReasoningPart)
@@ -325,7 +327,8 @@ class ChatAnswer:
         """Take what stands beside the text of a thought in the content, or of a piece of one."""
         self._thought = self._thought or IN_CONTENT
         opened = self.draft.run_of(ReasoningPart)
-        if part[IN_CONTENT] and "signature" in self._beside_thoughts.get(opened, {}):
+        is_over = self._is_whole or "signature" in self._beside_thoughts.get(opened, {})
+        if part[IN_CONTENT] and is_over and opened.pieces:
             opened = self.draft.begin_text(ReasoningPart)
         if more := others(part, ("type", IN_CONTENT)):
             self._beside_thoughts[opened] = self._beside_thoughts.get(opened, {}) | more

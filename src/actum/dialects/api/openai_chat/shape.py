@@ -11,29 +11,24 @@ _TEXT = Fields({"type": whole, "text": whole})
 _THOUGHT: dict[str, Shape] = {
     "type": whole,
     "closed": only(True),
+    "signature": whole,
     "thinking": Words(Kinds(by_field("type"), {"text": _TEXT})),
 }
 
 
-def _said(thought: Fields) -> Words:
-    return Words(
-        Kinds(
-            by_field("type"),
-            {
-                "text": _TEXT,
-                "output_text": _TEXT,
-                "refusal": Fields({"type": whole, "refusal": whole}),
-                "thinking": thought,
-                "reasoning": Fields({"type": whole, "text": whole}),
-            },
-        )
+_SAID = Words(
+    Kinds(
+        by_field("type"),
+        {
+            "text": _TEXT,
+            "output_text": _TEXT,
+            "refusal": Fields({"type": whole, "refusal": whole}),
+            "thinking": Fields(_THOUGHT),
+            "reasoning": Fields({"type": whole, "text": whole}),
+        },
     )
-
-
-_SAID = _said(Fields(_THOUGHT))
+)
 """What a model says, as a text or as parts."""
-_SAID_BESIDE_CALLS = _said(Fields({**_THOUGHT, "signature": whole}))
-"""Likewise, where the signature of a thought is kept."""
 
 _NAMED_CALL = {"name": whole, "arguments": whole}
 _CALL_HEAD: dict[str, Shape] = {"index": whole, "id": whole, "type": only("function"), "extra_content": whole}
@@ -68,11 +63,7 @@ _MESSAGE_FIELDS: dict[str, Shape] = {
     "tool_calls": _CALL,
     "function_call": Fields(_NAMED_CALL),
 }
-_DELTA = Fields({**_MESSAGE_FIELDS, "content": _SAID_BESIDE_CALLS})
-_MESSAGE = Kinds(
-    lambda item: "calls" if item.get("tool_calls") else "words",
-    {"calls": _DELTA, "words": Fields({**_MESSAGE_FIELDS, "content": _SAID})},
-)
+_MESSAGE = Fields({**_MESSAGE_FIELDS, "content": _SAID})
 
 # Answers.
 
@@ -99,7 +90,7 @@ REPLY = Fields(
         "object": only("chat.completion", "chat.completion.chunk"),
         "created": only(0),
         "model": whole,
-        "choices": Choices(Fields({"index": whole, "message": _MESSAGE, "delta": _DELTA, "finish_reason": whole})),
+        "choices": Choices(Fields({"index": whole, "message": _MESSAGE, "delta": _MESSAGE, "finish_reason": whole})),
         "usage": _USAGE,
         "error": ERROR,
     }
