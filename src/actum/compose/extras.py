@@ -23,6 +23,10 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "postgres": ("psycopg",),
     "secrets": ("cryptography",),
     "server": ("cronsim", "httptools", "prometheus_client", "starlette", "uvicorn"),
+    "studio": (
+        *("cel", "cronsim", "cryptography", "httptools", "jinja2", "jwt", "mcp", "mcp_types", "prometheus_client"),
+        *("ruamel", "starlette", "uvicorn"),
+    ),
     "workflow": ("cel", "jinja2", "ruamel"),
 }
 """The top-level modules that each extra brings and that actum imports."""

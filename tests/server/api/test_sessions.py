@@ -25,7 +25,7 @@ async def found(it: WebApplication, text: str = "", who: str = "ann") -> list[tu
 
 
 async def test_a_conversation_is_named_found_by_its_words_and_loses_its_name_with_its_runs() -> None:
-    async with application(answering(*["Hi."] * 3)) as it:
+    async with application(answering(*["Hi."] * 4)) as it:
         await talk(it, "c1", "Where is the harbour?")
         await talk(it, "c2", "天气怎么样？")
         named = await it.ask("PATCH", "/v1/sessions/c1", {"title": " Boats  and 船 "})

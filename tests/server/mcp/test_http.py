@@ -54,7 +54,8 @@ async def asked(service: McpService, access: Access, at: str = "127.0.0.1", **he
         ({}, 200),
         ({"host": "localhost"}, 200),
         ({"host": "evil.example.com"}, 421),
-        ({"origin": "http://localhost:3000"}, 200),
+        ({"origin": "http://127.0.0.1:8000"}, 200),
+        ({"origin": "http://localhost:3000"}, 403),  # a page of another port is a page of another program
         ({"origin": "https://evil.example.com"}, 403),
         ({"origin": "http://localhost.evil.example.com"}, 403),
         ({"host": "127.0.0.1:3001"}, 200),

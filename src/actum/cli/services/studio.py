@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from msgspec import structs
 
-from ...compose.extras import SERVES, check_extras
+from ...compose.extras import check_extras
 from ...compose.journals import journal_place
 from ...compose.settings import ServeSettings, Settings
 from ...core.errors import UsageError
@@ -59,7 +59,7 @@ def studio(
         return read_served(flags, tools, instructions, limit, journal, policy)
 
     settings = read()
-    check_extras(settings, *SERVES)
+    check_extras(settings, "studio")
     from ...compose.serving import run_server  # noqa: PLC0415  # nobody else needs a web server
 
     if not http and settings.serve.http == ServeSettings().http:

@@ -119,4 +119,4 @@ def own_origin(scope: Scope, public: str) -> str:
         shown = f"[{host}]" if ":" in host else host
         return f"{scheme}://{shown}" + (f":{port}" if port and port != canonical.PORTS.get(scheme) else "")
     host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
-    return f"{scope['scheme']}://{host}"
+    return f"{scope.get('scheme', 'http')}://{host}"
