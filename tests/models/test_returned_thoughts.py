@@ -251,24 +251,20 @@ def test_thoughts_side_by_side_go_back_as_they_came(parts: list[Json]) -> None:
     assert past["content"] == parts
 
 
+def event_of(delta: JsonObject, reason: str | None = None) -> JsonObject:
+    return {"id": "1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+
 def test_the_signature_of_a_thought_without_a_call_is_kept_and_not_sent() -> None:
     parts: list[JsonObject] = [thought("One.", signature="sig-4"), {"type": "text", "text": "Said."}]
     dialect = Endpoint("http://one.test/v1", "m").dialect
-    head: JsonObject = {"id": "1", "model": "m"}
-    whole: JsonObject = {"index": 0, "message": {"role": "assistant", "content": cast(Json, parts)}}
-    events = [
-        *(
-            {**head, "choices": [{"index": 0, "delta": {"content": [piece]}}]}
-            for part in parts
-            for piece in pieces_of(part)
-        ),
-        {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-    ]
+    message: JsonObject = {"role": "assistant", "content": [*parts]}
+    events = [event_of({"content": [piece]}) for part in parts for piece in pieces_of(part)] + [event_of({}, "stop")]
     stream = b"".join(f"data: {dumps(event)}\n\n".encode() for event in events) + b"data: [DONE]\n\n"
     decoder = dialect.decoder()
     decoder.feed(stream)
     decoder.close()
-    body = dumps({**head, "choices": [whole]}).encode()
+    body = dumps({"id": "1", "model": "m", "choices": [{"index": 0, "message": message}]}).encode()
     for wire, reply in ((body, dialect.decode(body)), (stream, decoder.reply)):
         assert "sig-4" in reply.content[0].signature  # type: ignore[union-attr]
         assert (reply.reasoning, reply.text) == ("One.", "Said.")
