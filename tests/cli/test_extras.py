@@ -84,7 +84,7 @@ def test_what_is_not_installed_is_told_once_by_the_command_that_installs_all_of_
 @pytest.mark.parametrize("extra", sorted(EXTRAS))
 def test_a_module_that_is_missing_anywhere_is_told_as_its_extra(extra: str, capsys: pytest.CaptureFixture[str]) -> None:
     module = next((each for each in EXTRAS[extra] if extra_of(each) == extra), "")
-    assert module or extra in ("keyring", "policy", "workflow"), "another extra brings the same"
+    assert module or extra in ("keyring", "policy", "studio", "workflow"), "another extra brings the same"
     if module:
         assert tell(ModuleNotFoundError("No module", name=f"{module}.inner"), as_json=False) == 2
         assert f"pip install 'actum[{extra}]'" in " ".join(capsys.readouterr().err.split())
