@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from actum.toolsets.mcp.line import messages
 from actum.toolsets.mcp.stdio import LineCutter, process
+from tests.effort import turns_counted
 
 
 def odd(*words: str, **settings: object) -> McpServer:
@@ -121,6 +123,41 @@ async def test_a_damaged_line_is_mended_or_told_at_once_and_a_log_disturbs_nobod
                 found = type(error)
             assert found == expected, lines
         assert connection.health.restarts == 0
+
+
+def notification(method: str, params: bytes = b"{}") -> bytes:
+    return b'{"jsonrpc":"2.0","method":"notifications/%s","params":%s}' % (method.encode(), params)
+
+
+LOGGED = notification("message", b'{"level":"info","data":"x"}')
+FLOODS: dict[str, bytes] = {
+    "first": b"",
+    "empty lines": b"\n" * 30_000,
+    "blank lines": b" \n" * 30_000,
+    "lines of a log": b"x\n" * 2_000,
+    "lists without an end": b"[\n" * 2_000,
+    "objects": b"{}\n" * 2_000,
+    "no end": b'{"jsonrpc":"2.0","id":99,"x":[' + b'{"b":1},' * 20_000,
+    "just not large, no end": b'{"jsonrpc":"2.0","id":99,"x":[' + b'{"b":1},' * 7_500,
+    "halves of pairs": rb'{"jsonrpc":"2.0","method":"x","params":{"x":"\ud83d","y":[' + b'{"b":1},' * 7_500 + b"1]}}",
+    "a batch": b"[" + b",".join([LOGGED] * 600) + b"]",
+    "a batch of nothing": b"[" + b"{}," * 2_000 + b"{}]",
+    "progress": notification("progress", b'{"progressToken":ID,"progress":1,"message":"x"}\n') * 200,
+    "logged": (LOGGED + b"\n") * 200,
+    "changed": (notification("tools/list_changed") + b"\n") * 200,
+    "errors for all": b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}\n' * 2_000,
+}
+
+
+async def test_whatever_a_local_server_writes_leaves_the_loop_to_others() -> None:
+    held: dict[str, int] = {}
+    async with McpConnection(odd("modern")) as connection:
+        for name, lines in FLOODS.items():
+            async with turns_counted() as turns:
+                with suppress(McpError):
+                    await called(connection, "lines", lines=(lines + GOOD).hex())
+            held[name] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ Source: Model Context Protocol, transports, stdio, and lifecycle, shutdown.
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
@@ -22,11 +23,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from ...core.errors import UsageError
+from ...core.process.worker_thread import off_loop
 from ...protocols.mcp.config import McpServer
 from ...sandbox.layers import start
 from ...sandbox.process import JailedProcess
 from ...transport.egress import Egress
-from ...transport.process import CHUNK, ENDING, LEFT_S, Child, Ending, start_child
+from ...transport.process import ENDING, LEFT_S, Child, Ending, start_child
 from .install.package import check_installed
 from .jail import OpenedOutside, jail_of, program_of, unfit_for_jail
 from .line import messages
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
+PORTION_BYTES = 4 * 1024
+"""So much of a pipe is read at once: each line of two bytes is some work."""
+WORK, BATCH_WORK = 4, 64
+"""A line with faults, or a list of messages, is as much work as one message of so many times its length."""
 STDERR_BYTES_MAX = 2_000
 """So much of one line that is written beside the protocol is kept."""
 
@@ -152,9 +158,10 @@ class LineCutter:
         """
         *ends, rest = data.split(b"\n")
         lines = []
-        for end in ends:
-            self._add(end)
-            lines.append((b"".join(self._parts), self._size <= self._most))
+        if ends:
+            self._add(ends[0])
+            lines = [(b"".join(self._parts), self._size <= self._most)]
+            lines += [(end[: self._most], len(end) <= self._most) for end in ends[1:]]
             self._parts, self._size = [], 0
         self._add(rest)
         return lines
@@ -171,22 +178,31 @@ class LineCutter:
 async def _read(
     child: Child, heard: MemoryObjectSendStream[SessionMessage | Exception], note: Note, waiting: Waiting
 ) -> None:
-    lines = LineCutter(MESSAGE_BYTES_MAX)
-    async with heard:
-        while data := await child.stdout.read(CHUNK):
-            for line, is_whole in lines.feed(data):
-                if not line.strip():
-                    continue
-                try:
-                    said = messages(line, tuple(waiting), is_whole=is_whole)
-                except ValueError as error:
-                    note(f"(not in the protocol: {error}) {_text(line)}")
-                    continue
-                with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
-                    for message in said:
-                        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-                            waiting.pop(coerce_request_id(message.id), None)
-                        await heard.send(SessionMessage(message))
+    async with heard, aclosing(_lines(child.stdout, LineCutter(MESSAGE_BYTES_MAX))) as lines:
+        async for line, is_whole in lines:
+            if not line.strip():
+                continue
+            work = BATCH_WORK if line.lstrip().startswith(b"[") else WORK
+            try:
+                said = await off_loop(work * len(line), messages, line, tuple(waiting), is_whole=is_whole)
+            except ValueError as error:
+                note(f"(not in the protocol: {error}) {_text(line)}")
+                continue
+            with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
+                for message in said:
+                    if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+                        waiting.pop(coerce_request_id(message.id), None)
+                    await heard.send(SessionMessage(message))
+
+
+async def _lines(pipe: asyncio.StreamReader, cutter: LineCutter) -> AsyncGenerator[tuple[bytes, bool]]:
+    """The lines of a pipe, as `LineCutter` tells them. All others have a turn after each that says anything."""
+    while data := await pipe.read(PORTION_BYTES):
+        for line in cutter.feed(data):
+            yield line
+            if line[0].strip():
+                await asyncio.sleep(0)
+        await asyncio.sleep(0)
 
 
 async def _write(
@@ -213,11 +229,11 @@ async def _write(
 
 
 async def _overhear(child: Child, note: Note) -> None:
-    lines = LineCutter(STDERR_BYTES_MAX)
-    while data := await child.stderr.read(CHUNK):
-        for line, _ in lines.feed(data):
+    cutter = LineCutter(STDERR_BYTES_MAX)
+    async with aclosing(_lines(child.stderr, cutter)) as lines:
+        async for line, _ in lines:
             note(_text(line))
-    for line, _ in lines.feed(b"\n"):
+    for line, _ in cutter.feed(b"\n"):
         if line:
             note(_text(line))
 
