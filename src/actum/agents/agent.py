@@ -755,10 +755,10 @@ class Agent(Generic[Output]):
         other._named = AgentName(naming, latest)
         return other
 
-    def with_runner(self, runner: Runner) -> Agent[Output]:
-        """The same agent, whose calls another runner makes."""
+    def with_runner(self, runner: Runner, model: Model | None = None) -> Agent[Output]:
+        """The same agent, whose calls another runner makes; another model is asked where one is given."""
         other = copy.copy(self)
-        other.runner = runner
+        other.runner, other.model = runner, model or self.model
         return other
 
     async def reference(self) -> AgentRef:

@@ -28,6 +28,7 @@ from ..server.a2a.signing import CardKey
 from ..server.access import is_loopback
 from ..server.admission import Admission
 from ..server.api.api import AgentsByName, Api, Tasking
+from ..server.api.connected import TenantModels
 from ..server.verifier import Verifier, WantedLater
 from ..server.workflows import WorkflowsByName
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX
@@ -51,6 +52,7 @@ def open_a2a_door(
     verifier: Verifier | None,
     who: Identity,
     workflows: WorkflowsByName | None = None,
+    connections: TenantModels | None = None,
 ) -> A2ARoutes:
     """The door of A2A.
 
@@ -64,12 +66,13 @@ def open_a2a_door(
         verifier: checks the key that each request has to show; None where no key is wanted.
         who: on whose behalf whoever comes is served where no key is wanted.
         workflows: of the server; None for none.
+        connections: the models that tenants have connected; None for none.
 
     Raises:
         UsageError: the settings contradict themselves, or name a secret that is not there.
     """
     table, serve, clock = settings.serve.a2a, settings.serve, SystemClock()
-    api = Api(runner, agents, clock, tasking, workflows)
+    api = Api(runner, agents, clock, tasking, workflows, connections=connections)
     tasks = TaskService(api, input_modes=table.input_modes, repeats=table.repeats)
     if table.agent and table.agent not in agents.names:
         raise UsageError("[serve.a2a] agent: there is no agent {agent!r}", agent=table.agent)

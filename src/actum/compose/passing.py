@@ -12,14 +12,17 @@ from ..core.budget import Price
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..models.catalog import SILENCE_S, ModelPlace, place_of
+from ..server.api.api import ASSISTANT, KeptSecrets
 from ..server.models.executor import Executor
 from ..server.models.names import ModelNames
 from ..server.models.passing import PassingThrough
 from ..server.models.routes import ModelRoutes
 from ..server.models.upstream import ModelRoute, ModelUpstream
 from ..transport.upstream_client import UpstreamClient
+from .connections import ModelConnections
 from .mcp import secrets_of
 from .settings import EMBEDDED, ModelTable, Settings, UpstreamTable
+from .settings_watch import open_egress
 
 MODELS_SCOPE = "models"
 _SECRET = re.compile(r"\$\{(secret:)?([A-Za-z0-9_.-]+)\}")
@@ -31,6 +34,7 @@ def open_models_door(
     journal: Journal,
     agents: Sequence[str] = (),
     executor: Executor | None = None,
+    connections: ModelConnections | None = None,
 ) -> ModelRoutes[ModelRoute]:
     """The door of all model APIs. Where the settings name no model and no agent, every request is told so in the form
     of its API, with what is to be written into the settings.
@@ -41,6 +45,7 @@ def open_models_door(
         journal: keeps a line of each request that is passed on.
         agents: the names of the agents that the executor answers by.
         executor: answers by agents; None where no agent is served at this door.
+        connections: the models that tenants have connected; None for none.
 
     Raises:
         UsageError: a table is wrong, a key is missing, or a name means two things.
@@ -63,7 +68,30 @@ def open_models_door(
         else:
             passing[name] = _route(name, table, settings.prices, environment)
     passer = PassingThrough(UpstreamClient(), kept=journal.passed)
-    return ModelRoutes(ModelNames(passing, executing), passer=passer, executor=executor, scopes=(MODELS_SCOPE,))
+    names = ModelNames(passing, executing)
+    return ModelRoutes(names, passer=passer, executor=executor, scopes=(MODELS_SCOPE,), connected=connections)
+
+
+def open_connections(
+    settings: Settings, environment: Mapping[str, str], journal: Journal, secrets: KeptSecrets
+) -> ModelConnections:
+    """The models that tenants connect while a server of these settings runs. Where the settings name no agent, the
+    agent `assistant` asks the default model of its caller's tenant.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+        journal: keeps the connections.
+        secrets: keep their keys.
+    """
+    return ModelConnections(
+        journal.stores,
+        secrets,
+        open_egress(settings, environment),
+        environment,
+        agent="" if settings.agents else ASSISTANT,
+        taken=settings.models,
+    )
 
 
 def _route(name: str, table: ModelTable, prices: Mapping[str, Price], environment: Mapping[str, str]) -> ModelRoute:

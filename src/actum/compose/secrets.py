@@ -79,7 +79,7 @@ def kept_secrets(environment: Mapping[str, str]) -> KeptSecrets:
         store = secret_file(environment)
     except UsageError:  # there is no home folder
         store = None
-    return KeptSecrets(store, tuple(EnvironmentSecrets(environment).entries()))
+    return KeptSecrets(store, tuple(EnvironmentSecrets(environment).entries()), store)
 
 
 def secret_file(environment: Mapping[str, str]) -> SecretFile:

@@ -66,7 +66,7 @@ from .extras import install, missing_extras
 from .features import features_of
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
-from .passing import open_models_door
+from .passing import open_connections, open_models_door
 from .secrets import kept_secrets, open_secrets
 from .settings import LoginTable, ServeSettings, Settings
 from .settings_watch import SettingsWatch, open_egress
@@ -136,19 +136,23 @@ def open_doors(
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)
+    kept = kept_secrets(os.environ)
+    connections = open_connections(settings, os.environ, journal, kept)
     api = ApiRoutes(
         runner,
         agents,
         tasking=tasking,
         workflows=workflows,
         features=features_of(settings).checked(),
-        secrets=kept_secrets(os.environ),
+        secrets=kept,
         browsers=browsers,
+        connections=connections,
     )
     executor = AgentExecutor(
-        Api(runner, agents, SystemClock(), workflows=workflows), AgentServing(hold_s=settings.serve.hold_s)
+        Api(runner, agents, SystemClock(), workflows=workflows, connections=connections),
+        AgentServing(hold_s=settings.serve.hold_s),
     )
-    models = open_models_door(settings, os.environ, journal, agents.names, executor)
+    models = open_models_door(settings, os.environ, journal, agents.names, executor, connections)
     catalog = [CatalogRoutes(catalog_files(os.environ))] if settings.serve.catalog else []
     # Before our own API, which answers at all that is left below /v1.
     doors: list[RouteGroup] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
@@ -174,6 +178,7 @@ def open_doors(
                 verifier=verifier,
                 who=who,
                 workflows=workflows,
+                connections=connections,
             )
         )
     return [*doors, models, *catalog, api]

@@ -29,6 +29,7 @@ from .answer_schema import SendSchema
 from .prompted import Auto, Prompted, Recognising
 
 if TYPE_CHECKING:
+    from ..transport.upstream_client import UpstreamClient
     from .local import Constrained
 
 _FAMILIES = (
@@ -214,10 +215,14 @@ class Connection(Struct, frozen=True, kw_only=True):
     Attributes:
         timeout_s: how many seconds it may be silent; None for the usual time.
         headers: further HTTP headers.
+        client: sends the requests, by rules of its own; None for the client that all others share.
+        asks_once: a request that fails is not sent again.
     """
 
     timeout_s: float | None = None
     headers: Mapping[str, str] = {}
+    client: UpstreamClient | None = None
+    asks_once: bool = False
 
     @property
     def silence_s(self) -> float:
@@ -288,6 +293,23 @@ def open_model(
             "dialect {dialect!r} is for models that are named by their provider or address", dialect=dialect
         )
     return Prompted(opened, _text_dialect(dialect))
+
+
+def open_connected(name: str, *, key: str, base_url: str = "", connection: Connection) -> Model:
+    """The model of a name at an endpoint, for somebody who is not to use the keys and addresses of the environment.
+
+    Args:
+        name: `<provider>:<model>` or `http(s)://host/v1#<model>`.
+        key: of the endpoint; empty for none.
+        base_url: where the provider is, instead of its own address.
+        connection: how the endpoint is reached.
+
+    Raises:
+        UnknownName: there is no such provider.
+        UsageError: the provider needs a key, or an address is none.
+    """
+    name, environment = _placed(name, key, base_url, {})
+    return _open_endpoint(name, "auto", environment, connection, strict=False)
 
 
 def _placed(
@@ -383,6 +405,8 @@ def _open_endpoint(
         headers=connection.headers,
         name="" if by_address else name,
         send_schema=provider.send_schema,
+        asks_once=connection.asks_once,
+        client=connection.client,
     )
     if strict:
         return endpoint  # nothing holds a call that is written as text
@@ -426,6 +450,8 @@ def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str],
         timeout_s=connection.silence_s,
         headers=connection.headers,
         name="" if by_address else name,
+        asks_once=connection.asks_once,
+        client=connection.client,
     )
     return Prompted(endpoint, text_dialect)
 

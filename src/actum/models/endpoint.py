@@ -40,7 +40,7 @@ from ..dialects.base import ApiDecoder, ApiDialect
 from ..dialects.loose import Loose
 from ..transport.http import HttpFailure, retry_after
 from ..transport.open_route import check_proxy
-from ..transport.upstream_client import UpstreamAnswer, post
+from ..transport.upstream_client import UpstreamAnswer, UpstreamClient, post
 from .answer_schema import AnswerSchema, SendSchema
 from .probe_memory import PROBES, Asked, SharedProbes
 from .result_pictures import refuses_pictures, without_pictures
@@ -161,6 +161,8 @@ class Endpoint:
         path: of the API below `url`; that of the dialect unless it is given.
         send_schema: when the schema of an answer is sent; see `answer_schema`.
         clock: for the waits between attempts.
+        asks_once: a request that fails is not sent again.
+        client: sends the requests; None for a client that the whole program shares.
 
     Attributes:
         url: the address that is used: with `/v1` behind the address that was given, once the API was found there.
@@ -188,6 +190,8 @@ class Endpoint:
         send_schema: SendSchema = "alone",
         clock: Clock | None = None,
         key_variable: str = "",
+        asks_once: bool = False,
+        client: UpstreamClient | None = None,
     ) -> None:
         address = _checked(url)
         wire = WIRES.get(dialect.name, CHAT)
@@ -219,6 +223,7 @@ class Endpoint:
         self._unsaid: tuple[str, ...] = ()
         self._extras = extras or {}
         self._clock = clock or SystemClock()
+        self._attempts_max, self._client = 1 if asks_once else ATTEMPTS_MAX, client
 
     @property
     def default_max_tokens(self) -> int | None:
@@ -290,7 +295,7 @@ class Endpoint:
                 raise ModelUnavailable(str(silence)) from None
             except ModelUnavailable as error:
                 wait_s = _backoff_s(attempt) if error.retry_after is None else error.retry_after
-                if attempt == ATTEMPTS_MAX or (ear and ear.heard) or wait_s > WAIT_S_MAX:
+                if attempt >= self._attempts_max or (ear and ear.heard) or wait_s > WAIT_S_MAX:
                     raise
             await self._clock.sleep(wait_s)
             attempt += 1
@@ -434,7 +439,11 @@ class Endpoint:
             target = place.whole if ear is None else place.streamed
             headers = {**self._headers, **{name.lower(): request.headers[name] for name in request.headers}}
             async with post(
-                target, headers=headers | self._key_header, body=body, timeout_s=self._silence_s(request)
+                target,
+                headers=headers | self._key_header,
+                body=body,
+                timeout_s=self._silence_s(request),
+                client=self._client,
             ) as answer:
                 if answer.status != 200:
                     wait_s = retry_after(answer.headers, self._clock.now())

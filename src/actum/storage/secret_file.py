@@ -43,8 +43,9 @@ from .whole_file import alone_with, replace
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-Kind = Literal["secret", "granted", "registration"]
-"""What an entry is. A secret is for tools; what servers granted is for logins alone, whatever a tool asks for."""
+Kind = Literal["secret", "granted", "registration", "model"]
+"""What an entry is. A secret is for tools; what servers granted is for logins alone, and the key of a model for its
+address alone, whatever a tool asks for."""
 
 VERSION = 1
 SLOTS_MAX = 2
@@ -184,6 +185,20 @@ class SecretFile:
             (SecretEntry(entry.name, entry.owner, entry.set_at) for entry in found),
             key=lambda entry: (entry.owner, entry.name),
         )
+
+    # As a store of the keys of models ---------------------------------------------------------------------------------
+
+    def model_key(self, name: str, tenant: str) -> SecretValue | None:
+        """A key of a model that a tenant has connected; None where there is none. Errors as for `get`."""
+        return self.read("model", User(tenant), name)
+
+    def set_model_key(self, name: str, value: SecretValue, tenant: str) -> None:
+        """Keep the key of a model. Errors as for `set`."""
+        self.write([("model", User(tenant), name)], [value])
+
+    def remove_model_key(self, name: str, tenant: str) -> bool:
+        """Forget the key of a model; False where there is none. Errors as for `set`."""
+        return self.erase("model", User(tenant), name)
 
     # As a store of anything secret ------------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Requests to servers that the operator named, such as those of models: `POST`, over connections that are kept.
 
-No guard looks at an address; see `transport.open_route`. Redirects are not followed, so that credentials never travel
-to another host: an answer with status 3xx is handed back as it is. This file knows nothing of models and tools.
+No guard looks at an address, unless a client is given one; see `transport.open_route`. Redirects are not followed, so
+that credentials never travel to another host: an answer with status 3xx is handed back as it is. This file knows
+nothing of models and tools.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..core.interfaces import Clock
 from .body import ACCEPTED, bounded
 from .connection import Headers, Timeouts
 from .connection_pool import ConnectionPool, WireAnswer
+from .guard import Guard
 from .http import CONNECT_S_MAX, HttpFailure, WireFailure, translated
 from .open_route import destination_of
 
@@ -110,10 +112,11 @@ class UpstreamClient:
 
     Args:
         clock: the time, for how long connections are kept.
+        guard: decides where requests may go; None where the operator named the addresses.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        self._pool = ConnectionPool(None, clock=clock, connections_max=CONNECTIONS_MAX, idle_max=IDLE_MAX)
+    def __init__(self, clock: Clock | None = None, *, guard: Guard | None = None) -> None:
+        self._pool = ConnectionPool(guard, clock=clock, connections_max=CONNECTIONS_MAX, idle_max=IDLE_MAX)
 
     async def __aenter__(self) -> Self:
         return self
@@ -153,15 +156,17 @@ _CLIENT = UpstreamClient()
 
 
 @asynccontextmanager
-async def post(url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> AsyncIterator[UpstreamAnswer]:
-    """Send a request by a client that the whole program shares, and wait for the head of the answer. The connection is
-    given back at the end of the block.
+async def post(
+    url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float, client: UpstreamClient | None = None
+) -> AsyncIterator[UpstreamAnswer]:
+    """Send a request and wait for the head of the answer. The connection is given back at the end of the block.
 
     Args:
         url: where to.
         headers: as for `UpstreamClient.send`, by name in small letters.
         body: what to send.
         timeout_s: the longest silence in seconds: before the answer begins, and in the middle of it.
+        client: sends the request; None for a client that the whole program shares.
 
     Raises:
         HttpFailure: no answer came.
@@ -171,7 +176,7 @@ async def post(url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: 
         sent = [(name.encode("ascii"), value.encode("latin-1")) for name, value in dressed.items()]
     except UnicodeError as error:
         raise translated(error) from None
-    answer = await _CLIENT.send(_target(url), sent, body, timeout_s)
+    answer = await (client or _CLIENT).send(_target(url), sent, body, timeout_s)
     try:
         yield answer
     finally:

@@ -77,6 +77,8 @@ CALLERS: Mapping[str, Identity] = {
         models=("gpt-?",),
     ),
     "brief": Identity(principal="root", key_id="brief", scopes=ALL_SCOPES),
+    "studio": Identity(principal="root", session="s1", key_id="browser:s1", scopes=("admin",)),
+    "studio-of-north": Identity(principal="root", tenant="north", session="s2", key_id="browser:s2", scopes=("admin",)),
     "keyless": Identity(principal="root", scopes=ALL_SCOPES),
 }
 """The callers by their keys."""

@@ -114,6 +114,19 @@ class SecretStore(SecretSource, Protocol):
         """
 
 
+class ModelKeyStore(Protocol):
+    """Keeps the keys of models that tenants have connected. They are no secrets for tools: no tool can name one."""
+
+    def model_key(self, name: str, tenant: str) -> SecretValue | None:
+        """A key of a tenant; None where the tenant has none of this name. Raises as `SecretStore.get`."""
+
+    def set_model_key(self, name: str, value: SecretValue, tenant: str) -> None:
+        """Keep a key, in place of the one of this name. Raises as `SecretStore.set`."""
+
+    def remove_model_key(self, name: str, tenant: str) -> bool:
+        """Forget a key; False where there is none. Raises as `SecretStore.remove`."""
+
+
 class UserSecrets(Mapping[str, str]):
     """The secrets that one user may have: the user's own, then those that the tenant shares, then the fallback.
 

@@ -68,7 +68,8 @@ async def _info(api: Api, who: Identity, name: str) -> AgentInfo:
     if name in api.agents.names:
         agent = api.agents.get(name)
         is_workflow = name in api.workflows.names
-        model = "" if is_workflow else told_model(agent.model.name, who)
+        connected = "" if is_workflow else await api.connected_name(who.tenant, agent)
+        model = "" if is_workflow else told_model(connected or agent.model.name, who)
         return AgentInfo(name=name, description=agent.description, model=model, version=0)
     line = (await api.published.listed(who.tenant))[name]
     return AgentInfo(name=name, description=line.description, model="", version=line.publication.number)

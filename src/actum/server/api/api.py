@@ -26,7 +26,7 @@ from ...core.policy import Facts
 from ...core.run.ids import new_id
 from ...core.run.record import Started
 from ...core.run.task_request import NO_DEFAULTS, TaskDefaults
-from ...core.secrets.store import SecretEntry, SecretStore
+from ...core.secrets.store import ModelKeyStore, SecretEntry, SecretStore
 from ...core.stores import Stores
 from ...core.tool import Tool
 from ...core.user import User
@@ -41,6 +41,7 @@ from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
 from ...workflow.speaker import WorkflowModel
 from ..workflows import GivenWorkflows, PublishedOffer, WorkflowsByName
+from .connected import TenantModels
 from .records import POLL_S, Recorded, Records
 from .work import RunJob, Work
 
@@ -134,10 +135,12 @@ class KeptSecrets(Struct, frozen=True):
         store: keeps them; None where there is no place for them.
         variables: those of the environment, which can only be read. They are the operator's: only the tenant without a
             name is told of them.
+        model_keys: keeps the keys of models, which no tool can name; None where there is no place for them.
     """
 
     store: SecretStore | None = None
     variables: tuple[SecretEntry, ...] = ()
+    model_keys: ModelKeyStore | None = None
 
 
 class Api:
@@ -152,6 +155,7 @@ class Api:
         features: the features that are on.
         secrets: the secrets that administrators set.
         browsers: the sessions of browsers; None where no key is wanted.
+        connections: the models that tenants have connected; None where nobody can connect one.
 
     Attributes:
         offers: the names of what the server has.
@@ -167,8 +171,10 @@ class Api:
         features: FeatureSet = NO_FEATURES,
         secrets: KeptSecrets | None = None,
         browsers: BrowserSessions | None = None,
+        connections: TenantModels | None = None,
     ) -> None:
         self.browsers = browsers
+        self.connections = connections
         self.offers: Sequence[str] = ()
         self.secrets = secrets or KeptSecrets()
         self.features = features
@@ -271,12 +277,29 @@ class Api:
             name = ASSISTANT if ASSISTANT in names else names[0] if len(names) == 1 else ""
         agent: Agent[object] | None = None
         if name in names:
-            agent = self.agents.get(name) if self.lets_in(who, name) else None
+            agent = await self._with_model(who.tenant, self.agents.get(name)) if self.lets_in(who, name) else None
         elif who.may_use("agent", name):
             agent = await self.published.agent(who.tenant, name)
         if agent is None:
             raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
         return agent
+
+    async def _with_model(self, tenant: str, agent: Agent[object]) -> Agent[object]:
+        """The agent, which asks the tenant's default model where it is the one that stands for no model of its own.
+
+        Raises:
+            UsageError: that model can not be asked now.
+        """
+        if self.connections is None or agent.name != self.connections.agent:
+            return agent
+        model = await self.connections.default_model(tenant)
+        return agent if model is None else agent.with_runner(agent.runner, model)
+
+    async def connected_name(self, tenant: str, agent: Agent[object]) -> str:
+        """The name of the model that a tenant has connected for an agent; empty for the agent's own."""
+        if self.connections is None or agent.name != self.connections.agent:
+            return ""
+        return await self.connections.default_name(tenant)
 
     def check_question(self, agent: Agent[object], question: UserMessage) -> None:
         """A message to an agent that stands for a workflow holds what the workflow takes.
@@ -305,7 +328,9 @@ class Api:
             return None
         if started.uses:
             return await self.published.agent_of(started)
-        return self.agents.get(started.agent) if self._has_agent(started) else None
+        return (
+            await self._with_model(started.tenant, self.agents.get(started.agent)) if self._has_agent(started) else None
+        )
 
     async def check_go_on(self, who: Identity, recorded: Recorded) -> None:
         """A caller goes on only with runs that the caller's key could start.

@@ -17,7 +17,7 @@ from ...features.feature import Feature, FeatureSet
 from ...features.operation import ApiReply, ApiRequest, Application, Events, Operation
 from ...runs.administration import put_on_record
 from ..scopes import SCOPES
-from . import agents, audit, keys, secrets, session, sessions
+from . import agents, audit, connections, keys, secrets, session, sessions
 from .approvals import operations as approvals
 from .runs import operations as runs
 from .runs import timeline
@@ -39,6 +39,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *agents.OPERATIONS,
     *keys.OPERATIONS,
     *secrets.OPERATIONS,
+    *connections.OPERATIONS,
     *session.OPERATIONS,
 )
 

@@ -42,6 +42,7 @@ from ..scopes import allows
 from ..workflows import WorkflowsByName
 from .api import AgentsByName, Api, GivenAgents, KeptSecrets, Tasking
 from .approvals.operations import go_on_with_answered
+from .connected import TenantModels
 from .document import KEY_PATTERN, LAST_EVENT_PATTERN, document
 from .events import EventStream, Streams
 from .operations import OPERATIONS, recorded
@@ -76,6 +77,7 @@ class ApiRoutes:
         features: the features that are on.
         secrets: the secrets that administrators set; None for none.
         browsers: the sessions of browsers; None where no key is wanted.
+        connections: the models that tenants have connected; None where nobody can connect one.
 
     Attributes:
         api: the runs that the door carries out.
@@ -94,10 +96,12 @@ class ApiRoutes:
         features: FeatureSet = NO_FEATURES,
         secrets: KeptSecrets | None = None,
         browsers: BrowserSessions | None = None,
+        connections: TenantModels | None = None,
     ) -> None:
         self.streams = Streams()
         given = agents or GivenAgents({})
-        self.api = Api(runner, given, clock or SystemClock(), tasking, workflows, features, secrets, browsers)
+        time = clock or SystemClock()
+        self.api = Api(runner, given, time, tasking, workflows, features, secrets, browsers, connections)
         self._drain_s = drain_s
         operations = [*OPERATIONS, *recorded(features)]
         self.api.offers = offered(operations)

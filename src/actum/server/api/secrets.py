@@ -88,7 +88,7 @@ class SecretPage(ListPart[SecretInfo], frozen=True, kw_only=True):
 async def list_secrets(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """The secrets of the caller's tenant, without their values."""
     kept, tenant = api.secrets, asked.tenant
-    entries = await _in_store(asked, kept.store.entries) if kept.store is not None else []
+    entries = await in_store(asked, kept.store.entries) if kept.store is not None else []
     found = [secret_info(each, "file") for each in entries if tenant in (None, each.owner.tenant)]
     if not tenant:
         found += [secret_info(each, "environment") for each in kept.variables]
@@ -109,7 +109,7 @@ async def set_secret(api: Api, asked: ApiRequest[None, SecretBody]) -> ApiReply:
     await put_on_record(
         api.journal, "secrets.set", told, principal=who.principal, key_id=who.key_id, tenant=owner.tenant
     )
-    await _in_store(asked, store.set, name, value, owner)
+    await in_store(asked, store.set, name, value, owner)
     return ApiReply(secret_info(SecretEntry(name, owner, api.clock.now()), "file"))
 
 
@@ -117,7 +117,7 @@ async def delete_secret(api: Api, asked: ApiRequest[SecretQuery, None]) -> ApiRe
     """Remove a secret of the caller's tenant."""
     who, name, owner = asked.who, asked.names["name"], User(asked.who.tenant, asked.query.user)
     store = _store(api, asked)
-    if not await _in_store(asked, store.remove, name, owner):
+    if not await in_store(asked, store.remove, name, owner):
         if asked.by_operator:
             raise ActumError(
                 "there is no secret {name} of this owner: `actum secrets list` tells which there are", name=name
@@ -143,7 +143,7 @@ def _store(api: Api, asked: ApiRequest[object, object]) -> SecretStore:
     return api.secrets.store
 
 
-async def _in_store(asked: ApiRequest[object, object], act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def in_store(asked: ApiRequest[object, object], act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """What a store does, in a thread of its own: the keyring of a machine may take its time.
 
     Raises:

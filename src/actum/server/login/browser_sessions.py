@@ -186,6 +186,10 @@ class BrowserSessions:
         refuse_other_sites(scope, own)
         return found[1]
 
+    def is_of_this_machine(self, identity: Identity) -> bool:
+        """Whether a session was begun with a code, as only the person has who started the studio here."""
+        return bool(identity.session) and identity.key_id == KEY_ID + identity.session and not identity.issuer
+
     async def has_ended(self, identity: Identity) -> bool:
         """Whether the session of somebody who came in by one has ended since; for streams that are open.
 

@@ -288,7 +288,8 @@ class PassingThrough:
         target = upstream.target(said.surface, upstream.model(asked.model), stream=asked.stream)
         line.ask(upstream)
         try:
-            answer = await self._client.send(target, upstream.headers(forwarded), said.body, upstream.timeout_s)
+            client = upstream.client or self._client
+            answer = await client.send(target, upstream.headers(forwarded), said.body, upstream.timeout_s)
         except HttpFailure as failure:
             raise failure_of_network(failure) from None
         try:

@@ -80,6 +80,7 @@ log = logging.getLogger("actum.server.models")
 
 JSON = "application/json"
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
@@ -102,6 +103,20 @@ class Passer(Protocol[T_contra]):
         """What has to be open while the server runs."""
 
 
+class ConnectedNames(Protocol[T_co]):
+    """The models that tenants have connected while the server runs."""
+
+    async def names(self, tenant: str) -> Sequence[str]:
+        """What a tenant calls its models."""
+
+    async def route(self, tenant: str, name: str) -> T_co | None:
+        """Where requests for a model of a tenant go; None where the tenant has none of this name.
+
+        Raises:
+            UsageError: the model can not be asked now.
+        """
+
+
 class ModelRoutes(Generic[T]):
     """The door of all model APIs.
 
@@ -110,6 +125,7 @@ class ModelRoutes(Generic[T]):
         passer: passes requests to upstreams; None where no name means one.
         executor: answers by agents; None where no name means one.
         scopes: what a key has to allow.
+        connected: the models of tenants, whose names come after all others; None for none.
     """
 
     def __init__(
@@ -119,8 +135,10 @@ class ModelRoutes(Generic[T]):
         passer: Passer[T] | None = None,
         executor: Executor | None = None,
         scopes: Sequence[str] = (),
+        connected: ConnectedNames[T] | None = None,
     ) -> None:
         self._names = names
+        self._connected = connected
         self._passer = passer
         self._executor = executor
         self._lets_in: LetsIn = lets_all_in if executor is None else executor.lets_in
@@ -178,7 +196,7 @@ class ModelRoutes(Generic[T]):
         return Worded(JSON.encode(), told.body)
 
     async def _meaning(self, model: str, who: Identity) -> Passing[T] | Executing:
-        """What a name means: by the settings, or else of what the caller's tenant has published.
+        """What a name means: by the settings, or else of what the caller's tenant has published or connected.
 
         Raises:
             UnknownName: there is no such model for this caller.
@@ -188,6 +206,10 @@ class ModelRoutes(Generic[T]):
         except UnknownName:
             if self._executor is not None and await self._executor.has_published(model, who):
                 return Executing(model)
+            if self._connected is not None and who.may_use("model", model):
+                route = await self._connected.route(who.tenant, model)
+                if route is not None:
+                    return Passing(model, route)
             raise
 
     async def _agent_of(self, model: str, who: Identity) -> str:
@@ -215,6 +237,10 @@ class ModelRoutes(Generic[T]):
         if self._executor is not None:
             own = set(names)
             names += [name for name in await self._executor.published(who) if name not in own]
+        if self._connected is not None:
+            own = set(names)
+            connected = await self._connected.names(who.tenant)
+            names += [name for name in connected if name not in own and who.may_use("model", name)]
         return _json(model_list(_vendor_of(http.scope), names))
 
     async def _show(self, http: HttpRequest) -> Response:

@@ -24,7 +24,7 @@ from ...models.returned_thoughts import spoken_at
 from ...transport.connection import Headers
 from ...transport.http import HttpFailure
 from ...transport.open_route import check_proxy
-from ...transport.upstream_client import UpstreamTarget
+from ...transport.upstream_client import UpstreamClient, UpstreamTarget
 from .surface import SURFACES, Surface
 
 AS_ASKED = "*"
@@ -51,9 +51,10 @@ class ModelUpstream:
         timeout_s: the longest silence in seconds.
         headers: further headers of each request.
         prices: what models cost, by the name of the upstream or of the model.
+        client: sends the requests; None for the client that the upstreams of the settings share.
 
     Attributes:
-        name, place, weight, timeout_s: as above.
+        name, place, weight, timeout_s, client: as above.
         surfaces: the names of the surfaces that are passed on byte for byte.
 
     Raises:
@@ -69,8 +70,9 @@ class ModelUpstream:
         timeout_s: float = SILENCE_S,
         headers: Mapping[str, str] | None = None,
         prices: Mapping[str, Price] | None = None,
+        client: UpstreamClient | None = None,
     ) -> None:
-        self.name, self.place, self.weight = name, place, weight
+        self.name, self.place, self.weight, self.client = name, place, weight, client
         self.timeout_s, self._prices = timeout_s, dict(prices or {})
         api = place.dialect.name
         spoken = _SPOKEN.get(api, ())
