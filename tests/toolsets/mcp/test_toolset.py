@@ -25,6 +25,7 @@ from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpToolset
 from actum.toolsets.mcp.caller import LOGGED_BYTES_MAX, ContextCaller
 from tests.effort import effort, turns_counted
+from tests.patience import HANGS_S
 from tests.toolsets.shifty_server import ADD, DESTROYS, READS, Shifty
 
 pytestmark = pytest.mark.row("T4")
@@ -531,6 +532,9 @@ async def test_a_call_that_waits_for_its_user_goes_on_where_it_was(shifty: Shift
     rounds: list[Json] = [{"first": form("Sure?")}, {"a": form("Sure?"), "b": form("Why?")}]
     shifty.tell(asks={"look": rounds}, tools=[READS])
     toolset = opened(trusted=True)
+    async with asyncio.timeout(HANGS_S):
+        while not await names(toolset):  # on a busy machine the server may take longer than a list is waited for
+            pass
     model = ScriptedModel([[ToolCall("1", "shifty_look", {})], "Done."])
     agent = Agent(model, [toolset])
     waits = await agent.run("Go", run_id="r")
