@@ -6,17 +6,22 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import json, structs
 
 from actum.compose.features import features_of, found_features, take_into_use
 from actum.compose.journals import open_journal
 from actum.compose.settings import Settings, find_mistakes, read_anew, read_settings, shown_settings
 from actum.compose.tools import load_tools
 from actum.core.errors import UsageError
+from actum.core.interfaces import Journal
+from actum.core.run.record import Noted
 from actum.features import Feature
 from actum.features.feature import FeatureSet
+from actum.journal.memory import MemoryJournal
 from actum.runs.given_tools import sort_out
 from actum.storage.place import open_journal as open_at
 from tests.packages import BOOKMARKS, Installing
+from tests.storage.records import DONE, started
 
 
 def foreign(features: FeatureSet) -> list[str]:
@@ -150,6 +155,78 @@ async def test_tables_of_a_newer_version_are_refused_for_this_feature_alone(
     assert foreign(left) == ["notes"]
     assert "newer" in left.problems["bookmarks"]
     await journal.close()
+
+
+WATCHED = (
+    BOOKMARKS.replace("Feature, Table", "Feature, RecordPlace, RecordView, Table")
+    .replace("tables=(BOOKMARKS,)", "tables=(BOOKMARKS, SEEN), views=(RecordView(SEEN, Saved, seen),)")
+    .replace(
+        "def tools(",
+        """class Seen(Struct, frozen=True):
+    url: str
+    run_id: str
+
+SEEN = Table("seen", Seen, key=("url", "run_id"))
+
+def seen(saved: Saved, place: RecordPlace):
+    yield Seen(saved.url if saved.url != "bad" else 1 / 0, place.run_id)
+
+def tools(""",
+    )
+)
+
+
+async def test_the_views_of_a_feature_follow_its_records_also_those_of_before_it_was_on(
+    packages: Installing, tmp_path: Path, where: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    packages.install("acme-bookmarks", WATCHED, bookmarks="FEATURE")
+    features = features_of(settings(tmp_path, "[bookmarks]"))
+    kinds = features.record_kinds
+    journal: Journal = open_at(where, record_kinds=kinds) if where else MemoryJournal(record_kinds=kinds)
+
+    async def save(run_id: str, url: str) -> None:
+        journal.append(run_id, structs.replace(started("q", "", "ann"), tenant="north"))
+        journal.append(run_id, Noted("bookmarks", "saved", 1, json.encode({"type": "saved", "url": url})))
+        journal.append(run_id, DONE)
+        await journal.sync(run_id)
+
+    await save("r1", "a")
+    on = (await take_into_use(features, journal)).checked().get("bookmarks")
+    assert on is not None
+    _, seen = on.feature.tables
+    for run_id, url in (("r2", "b"), ("r3", "bad"), ("r4", "c")):
+        await save(run_id, url)
+
+    async def found() -> list[tuple[object, ...]]:
+        return [structs.astuple(row) for row in await journal.stores.find("north", seen)]
+
+    assert await found() == [("a", "r1"), ("b", "r2"), ("c", "r4")]
+    assert "rows that follow from" in caplog.text
+    assert await journal.count_runs() == {"done": 4}
+    await journal.forget("r2")
+    assert await journal.stores.rebuild("bookmarks") == 3
+    assert await found() == [("a", "r1"), ("c", "r4")]
+    await journal.close()
+
+
+@pytest.mark.parametrize(
+    ("named", "not_named"), [("tables=(BOOKMARKS, SEEN)", "tables=(SEEN, )[:0]"), ("(Saved,)", "()")]
+)
+def test_a_view_of_what_its_feature_does_not_bring_is_refused(
+    packages: Installing, tmp_path: Path, named: str, not_named: str
+) -> None:
+    packages.install("acme-bookmarks", WATCHED.replace(named, not_named), bookmarks="FEATURE")
+    with pytest.raises(UsageError, match="the view of the table seen and the record Saved"):
+        features_of(settings(tmp_path, "[bookmarks]")).checked()
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a journal of each kind is kept; empty for memory."""
+    if request.param == "postgres":
+        address: str = request.getfixturevalue("postgres").new_database()
+        return address
+    return str(tmp_path / "journal.db") if request.param == "sqlite" else ""
 
 
 def older_of(feature: Feature) -> Feature:

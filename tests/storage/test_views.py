@@ -131,6 +131,26 @@ async def test_rows_are_made_anew_from_all_records_that_were_not_forgotten(share
     assert await found(journal) == ["a", "a#2"]
 
 
+async def test_each_migration_makes_the_rows_of_all_older_records_anew(store: Store) -> None:
+    journal = open_journal(store.place, record_kinds=KINDS) if store.place else MemoryJournal(record_kinds=KINDS)
+    store.opened.append(journal)
+    await save(journal, "r1", "a", "raises")
+    await save(journal, "r2", "b", tenant="south")
+    await save(journal, "r3", "gone")
+    await journal.forget("r3")
+    await journal.stores.migrate("reading", MADE, [VIEW])
+    await journal.stores.migrate("reading", MADE, [VIEW])
+    assert (await found(journal), await found(journal, "south")) == (["a", "a#2"], ["b", "b#2"])
+    await journal.stores.drop("reading")
+    await journal.stores.migrate("reading", MADE, [VIEW])
+    assert (await found(journal), await found(journal, "south")) == (["a", "a#2"], ["b", "b#2"])
+    upper = RecordView(LINKS, Saved, lambda record, place: [Link(record.url.upper(), place.run_id, place.number)])
+    await journal.stores.migrate("reading", (*MADE, ()), [upper])
+    assert (await found(journal), await found(journal, "south")) == (["A", "RAISES"], ["B"])
+    assert await journal.stores.rebuild("reading") == 3
+    assert (await found(journal), await found(journal, "south")) == (["A", "RAISES"], ["B"])
+
+
 DIES = """
 import asyncio, os, signal, sys, time
 from pathlib import Path
@@ -157,8 +177,15 @@ asyncio.run(main())
 """
 
 
-async def test_rows_that_a_killed_process_had_not_made_are_made_by_the_next_with_the_feature(shared: Store) -> None:
-    await opened(shared)
+@pytest.mark.parametrize("is_on_later", [False, True])
+async def test_rows_that_a_killed_process_had_not_made_are_made_by_the_next_with_the_feature(
+    shared: Store, is_on_later: bool
+) -> None:
+    """Killed behind a record, and behind the migration of a feature whose records were there before."""
+    if is_on_later:
+        await save(shared.open(), "r1", "a", "b")
+    else:
+        await opened(shared)
     done = await asyncio.to_thread(
         subprocess.run, [sys.executable, "-c", DIES, shared.place], capture_output=True, text=True, check=False
     )

@@ -145,7 +145,7 @@ async def take_into_use(features: FeatureSet, journal: Journal) -> FeatureSet:
         if not migrations:
             continue
         try:
-            await journal.stores.migrate(each.feature.name, migrations)
+            await journal.stores.migrate(each.feature.name, migrations, each.feature.views)
         except ActumError as error:
             features = features.without(each.feature.name, str(error))
     for name, problem in features.problems.items():

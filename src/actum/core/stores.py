@@ -201,8 +201,9 @@ class RecordPlace(Struct, frozen=True):
 
 
 class RecordView(Struct, frozen=True, eq=False):
-    """Rows that follow from a feature's records on the record of runs. They are written behind the record, and can be
-    made anew from the records (`Stores.rebuild`). A row that can not be written is told in the log and fails no run.
+    """Rows that follow from a feature's records on the record of runs. They are written behind the record. Each new
+    migration of the feature and `Stores.rebuild` make them anew from all records. A row that can not be written is told
+    in the log and fails no run.
 
     Attributes:
         table: the table of the rows, which holds no others. It has a field `run_id`, so that the rows are forgotten
@@ -346,7 +347,8 @@ class Stores(Protocol):
 
     async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView] = ()) -> None:
         """Bring the tables of a feature to their latest form, all of it or nothing, and take them into use. One process
-        does so while others wait.
+        does so while others wait. Where a migration was made, the rows of the views are made anew from all records of
+        the feature. A migration that changes nothing, `()`, is for a view that makes its rows otherwise than before.
 
         Args:
             feature: the name of the feature.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextProblem
 from ..core.identity import Identity
-from ..core.stores import AddColumn, AddIndex, AddTable, Stores, Table, Transaction
+from ..core.stores import AddColumn, AddIndex, AddTable, RecordPlace, RecordView, Stores, Table, Transaction
 from .command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
 from .definition import DefinitionKind
 from .feature import Feature
@@ -34,6 +34,8 @@ __all__ = [
     "ListColumn",
     "Operation",
     "ReadDefinition",
+    "RecordPlace",
+    "RecordView",
     "Refusal",
     "Stores",
     "StreamEvent",

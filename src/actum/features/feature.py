@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from ..core.errors import UsageError
 from ..core.run.noted import NO_KINDS, RecordKind, RecordKinds
-from ..core.stores import AddTable, Migrations, Table, checked_name
+from ..core.stores import AddTable, Migrations, RecordView, Table, checked_name
 from .definition import RESERVED_KINDS, DefinitionKind
 from .operation import Operation, SettingsOf
 
@@ -33,6 +33,7 @@ class Feature(Struct, frozen=True, kw_only=True):
         records: the structs that its tools put on the record of a run (`Context.note`), each with a tag.
         tables: what it keeps beside the runs.
         migrations: how its tables came to be; by default the tables as they are now.
+        views: the rows that follow from its records.
         settings: what can be set in its table in `actum.toml`; None for nothing.
         operations: what callers of a server, and persons at a command line, can ask for.
         definitions: the kinds of texts that people write, check, publish and roll back. Their operations and commands
@@ -40,7 +41,8 @@ class Feature(Struct, frozen=True, kw_only=True):
         tools: makes its tools out of its settings, or out of nothing where it has no settings; None for no tools.
 
     Raises:
-        UsageError: it was written for another version of features, or its name can not be used.
+        UsageError: it was written for another version of features, its name can not be used, or a view is of a table or
+            a record that the feature does not bring.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Feature(Struct, frozen=True, kw_only=True):
     records: tuple[type[Struct], ...] = ()
     tables: tuple[Table[Struct], ...] = ()
     migrations: Migrations = ()
+    views: tuple[RecordView, ...] = ()
     settings: type[Struct] | None = None
     operations: tuple[Operation, ...] = ()
     definitions: tuple[DefinitionKind, ...] = ()
@@ -65,6 +68,16 @@ class Feature(Struct, frozen=True, kw_only=True):
                 other_api=API,
             )
         checked_name("feature", self.name)
+        made = {change.table for changes in self.all_migrations for change in changes}
+        for view in self.views:
+            if view.table not in made or view.record not in self.records:
+                raise UsageError(
+                    "the feature {name}: the view of the table {table} and the record {record}: name the table in "
+                    "Feature(tables=...) and the record in Feature(records=...)",
+                    name=self.name,
+                    table=view.table.name,
+                    record=view.record.__name__,
+                )
 
     @property
     def all_migrations(self) -> Migrations:

@@ -6,7 +6,7 @@ Every journal passes the same tests. This one forgets when the process ends; `st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from itertools import count
@@ -85,7 +85,7 @@ class MemoryJournal:
     def _beside(self) -> BesideMemory:
         from ..storage.memory import BesideMemory  # noqa: PLC0415  # `import actum` loads no database
 
-        return BesideMemory(self._now, self.record_kinds)
+        return BesideMemory(self._now, self.record_kinds, self._noted)
 
     @property
     def stores(self) -> Stores:
@@ -146,12 +146,21 @@ class MemoryJournal:
             previous = self._heads[-1].signature if self._heads else GENESIS
             self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
         if isinstance(record, Noted) and "_beside" in self.__dict__:
-            line = self._summaries[run_id]
-            place = RecordPlace(run_id, number, at, line.tenant, line.principal)
-            self._beside.stores.views.follow_now(record, place)
+            self._beside.stores.views.follow_now(record, self._place(run_id, number, at))
         if self._hidden and ends_secrets(record):
             self._hidden.pop(run_id, None)
         return number
+
+    def _place(self, run_id: str, number: int, at: float) -> RecordPlace:
+        line = self._summaries[run_id]
+        return RecordPlace(run_id, number, at, line.tenant, line.principal)
+
+    def _noted(self) -> Iterator[tuple[Noted, RecordPlace]]:
+        """The records of features, without those of forgotten runs."""
+        for run_id, entries in self._entries.items():
+            for entry in entries:
+                if entry.payload and isinstance(record := entry.record, Noted):
+                    yield record, self._place(run_id, entry.number, entry.at)
 
     def _make_room(self) -> None:
         """Drop the oldest run that has ended, where there is no room for another."""

@@ -19,6 +19,7 @@ from .tables.keys import DatabaseKeys
 from .tables.objects import DatabaseObjects
 from .tables.positions import DatabasePositions
 from .tables.sessions import DatabaseSessions
+from .tables.views import Past, no_past
 from .writer import Writer
 
 
@@ -73,12 +74,13 @@ class BesideMemory:
     Args:
         now: the time, in seconds since 1970.
         record_kinds: the kinds of records that features bring.
+        past: the records of features that the journal has.
 
     Attributes:
         keys, sessions, objects, positions, definitions, stores: as beside `DatabaseJournal`.
     """
 
-    def __init__(self, now: Callable[[], float], record_kinds: RecordKinds = NO_KINDS) -> None:
+    def __init__(self, now: Callable[[], float], record_kinds: RecordKinds = NO_KINDS, past: Past = no_past) -> None:
         database = MemoryDatabase()
         self._writer = writer = Writer(database, threaded=False)
         self.keys = DatabaseKeys(database, writer, _nothing)
@@ -86,7 +88,7 @@ class BesideMemory:
         self.objects = DatabaseObjects(writer, _nothing)
         self.positions = DatabasePositions(writer, _nothing)
         self.definitions = DatabaseDefinitions(writer, _nothing, now)
-        self.stores = DatabaseStores(writer, _nothing, record_kinds)
+        self.stores = DatabaseStores(writer, _nothing, record_kinds, past)
 
     async def forget(self, run_id: str) -> None:
         """Delete what names a run that is forgotten."""

@@ -34,7 +34,7 @@ from ..core.stores import (
     checked_name,
 )
 from .database import Database, Row
-from .tables.views import DatabaseViews
+from .tables.views import DatabaseViews, Past, no_past
 from .writer import Writer
 
 _ALL: Mapping[str, Value] = MappingProxyType({})
@@ -58,16 +58,19 @@ class DatabaseStores:
         writer: the thread that reads and writes the tables.
         check_format: raises JournalError where nothing can be written to this journal.
         record_kinds: the kinds of records that features bring.
+        past: the records of features in a journal in memory; none where the records are in the database.
 
     Attributes:
         views: the rows that follow from records.
     """
 
-    def __init__(self, writer: Writer, check_format: Callable[[], None], record_kinds: RecordKinds) -> None:
+    def __init__(
+        self, writer: Writer, check_format: Callable[[], None], record_kinds: RecordKinds, past: Past = no_past
+    ) -> None:
         self._writer = writer
         self._check_format = check_format
         self.views = DatabaseViews(
-            writer, record_kinds, lambda database, tenant: _Transaction(database, self._names, tenant)
+            writer, record_kinds, lambda database, tenant: _Transaction(database, self._names, tenant), past
         )
         self._names: dict[Table[msgspec.Struct], str] = {}
 
@@ -185,27 +188,19 @@ class DatabaseStores:
             if is_made(database):
                 return
             version, _ = _features(database).get(feature, (0, {}))
-            taken = database.tables()
-            for number, changes in enumerate(migrations):
-                for place, change in enumerate(changes if number >= version else ()):
-                    later = [*changes[place + 1 :], *(each for more in migrations[number + 1 :] for each in more)]
-                    name = f"{feature}_{change.table.name}"
-                    if isinstance(change, AddTable) and name in taken:
-                        raise JournalError(
-                            "the feature {feature!r} can not make its table: the journal has a table {name} already",
-                            feature=feature,
-                            name=name,
-                        )
-                    for statement in _statements(database, name, change, later):
-                        database.execute(statement)
+            _change_tables(database, feature, migrations, version)
             row = (feature, len(migrations), msgspec.json.encode(meant).decode())
             database.execute("DELETE FROM features WHERE name = ?", (feature,))
             database.execute("INSERT INTO features (name, version, tables) VALUES (?, ?, ?)", row)
+            self.views.begin_anew(database, feature, views)
 
-        if not await self._writer.ask(is_made):
+        is_old = not await self._writer.ask(is_made)
+        if is_old:
             await self._writer.ask(make, writes=True, durable=True)
         self._names = {**others, **{table: name for name, table in tables.items()}}
         await self.views.use(feature, views)
+        if is_old:
+            self.views.follow_past(feature)
 
     async def rebuild(self, feature: str) -> int:
         """See `Stores`."""
@@ -434,6 +429,27 @@ def _checked(feature: str, migrations: Migrations) -> dict[str, Table[msgspec.St
                 name=name,
             )
     return tables
+
+
+def _change_tables(database: Database, feature: str, migrations: Migrations, version: int) -> None:
+    """Make the migrations of a feature that were not made, those behind the first `version`.
+
+    Raises:
+        JournalError: the name of a table is taken.
+    """
+    taken = database.tables()
+    for number, changes in enumerate(migrations):
+        for place, change in enumerate(changes if number >= version else ()):
+            later = [*changes[place + 1 :], *(each for more in migrations[number + 1 :] for each in more)]
+            name = f"{feature}_{change.table.name}"
+            if isinstance(change, AddTable) and name in taken:
+                raise JournalError(
+                    "the feature {feature!r} can not make its table: the journal has a table {name} already",
+                    feature=feature,
+                    name=name,
+                )
+            for statement in _statements(database, name, change, later):
+                database.execute(statement)
 
 
 def _statements(database: Database, name: str, change: Change, later: Sequence[Change]) -> Iterator[str]:

@@ -3,13 +3,14 @@
 A record that a view follows is noted in the table `noted`, in the transaction of the record. Behind that transaction
 the writer makes the rows in a transaction of their own, which also takes the line out of `noted`. So a row that fails
 can fail no run, and the next process with the feature makes the rows that a process which died had not made. When
-`sync` has returned, the rows of the records before it are there.
+`sync` has returned, the rows of the records before it are there. The records of a journal in memory are no rows of a
+table, so a journal in memory hands the records over.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...core.errors import JournalError
 from ...core.run.noted import RecordKinds
@@ -27,6 +28,14 @@ _RECORD = """SELECT payload, salt, digest, at, tenant, principal FROM entries JO
 _RECORDS = "SELECT run_id, number, payload, salt, digest FROM entries WHERE kind = 'noted' AND length(payload) > 0"
 
 
+Past = Callable[[], Iterable[tuple[Noted, RecordPlace]]]
+
+
+def no_past() -> Iterable[tuple[Noted, RecordPlace]]:
+    """The records of a journal whose records are in the database."""
+    return ()
+
+
 class DatabaseViews:
     """The views of the features that are on, in the database of a journal.
 
@@ -34,14 +43,20 @@ class DatabaseViews:
         writer: the thread that reads and writes the tables.
         record_kinds: read the records.
         transaction: reads and writes the rows of a tenant.
+        past: the records of a journal in memory.
     """
 
     def __init__(
-        self, writer: Writer, record_kinds: RecordKinds, transaction: Callable[[Database, str], Transaction]
+        self,
+        writer: Writer,
+        record_kinds: RecordKinds,
+        transaction: Callable[[Database, str], Transaction],
+        past: Past = no_past,
     ) -> None:
         self._writer = writer
         self._record_kinds = record_kinds
         self._transaction = transaction
+        self._past = past
         self._views: dict[str, Sequence[RecordView]] = {}
 
     async def use(self, feature: str, views: Sequence[RecordView]) -> None:
@@ -106,24 +121,40 @@ class DatabaseViews:
         """
         views = self._views.get(feature, ())
 
-        def begin(database: Database) -> list[tuple[str, int]]:
+        def begin(database: Database) -> int:
             database.lock()
-            tenants = {str(tenant) for (tenant,) in database.execute("SELECT DISTINCT tenant FROM runs")}
-            for view in views:
-                for tenant in tenants:
-                    self._transaction(database, tenant).delete(view.table, {})
-            found = []
-            for run_id, number, *sealed in database.execute(_RECORDS) if views else ():
-                noted = _noted(int(str(number)), sealed)
-                if noted is not None and noted.feature == feature:
-                    found.append((str(run_id), int(str(number))))
-                    database.execute(_ADD, (*found[-1], feature))
-            return found
+            return self.begin_anew(database, feature, views)
 
-        found = await self._writer.ask(begin, writes=True, durable=True)
-        for run_id, number in found:
-            self.follow(run_id, number)
-        await self._writer.sync("")
+        count = await self._writer.ask(begin, writes=True, durable=True)
+        await self.use(feature, views)
+        return count + self.follow_past(feature)
+
+    def begin_anew(self, database: Database, feature: str, views: Sequence[RecordView]) -> int:
+        """Delete the rows of views, and note all records of the feature, in one transaction that holds the lock.
+
+        Args:
+            database: where it happens.
+            feature: the name of the feature.
+            views: its views, also those that are not in use yet. Nothing happens where there are none.
+
+        Returns:
+            How many records were noted.
+        """
+        for view in views:
+            database.execute(f'DELETE FROM "{feature}_{view.table.name}"')
+        count = 0
+        for run_id, number, *sealed in database.execute(_RECORDS) if views else ():
+            noted = _noted(int(str(number)), sealed)
+            if noted is not None and noted.feature == feature:
+                database.execute(_ADD, (str(run_id), int(str(number)), feature))
+                count += 1
+        return count
+
+    def follow_past(self, feature: str) -> int:
+        """Make the rows of the records of a feature in a journal in memory; how many records there are."""
+        found = [(noted, place) for noted, place in self._past() if noted.feature == feature and self.follows(noted)]
+        for noted, place in found:
+            self.follow_now(noted, place)
         return len(found)
 
     def _make(self, database: Database, noted: Noted | None, place: RecordPlace) -> None:
