@@ -1,6 +1,6 @@
 """`ModelConnections`: the models that tenants have connected, as models that can be asked.
 
-A connection is a row of the tenant (`server.api.connected`), read anew for each request, so that a change counts from
+A connection is a row of the tenant (`features.connections`), read anew for each request, so that a change counts from
 the next request in every process. Its key is looked for under the connection itself, then among the secrets of the
 tenant, and last in the environment of the server, whose keys are the operator's and serve the tenant without a name
 only. The key goes to the address of the row alone: redirects are not followed, and a guard looks at every address at
@@ -22,9 +22,10 @@ from ..core.model import Model, Request
 from ..core.run.ids import new_id
 from ..core.stores import Stores
 from ..core.user import User
+from ..features.connections import CONNECTIONS, ModelConnection
 from ..models.catalog import PROVIDERS, Connection, open_connected, place_of
 from ..server.api.api import KeptSecrets
-from ..server.api.connected import CONNECTIONS, ModelConnection, Outcome
+from ..server.api.connected import Outcome, key_name
 from ..server.models.upstream import ModelRoute, ModelUpstream
 from ..transport.egress import Egress
 from ..transport.guard import AddressRefused, Guard
@@ -163,7 +164,7 @@ class ModelConnections:
 
     def _find_key(self, tenant: str, row: ModelConnection) -> str:
         keys, store = self._secrets.model_keys, self._secrets.store
-        own = keys.model_key(row.key_name, tenant) if keys is not None else None
+        own = keys.model_key(key_name(row), tenant) if keys is not None else None
         if own is not None:
             return own.reveal()
         if not row.provider:

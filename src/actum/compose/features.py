@@ -16,17 +16,16 @@ from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.process.installed import Installed, installed, installed_one
-from ..features import titles
+from ..features import connections, titles
 from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
 from ..features.operation import Operation
-from ..server.api import connected
 from .mistakes import faults_in
 from .settings import Settings
 
 log = logging.getLogger("actum")
 
 GROUP = "actum.features"
-BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connected.FEATURE)
+BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connections.FEATURE)
 """The features of actum itself."""
 
 

@@ -52,7 +52,7 @@ ATTEMPTS_MAX = 3
 BACKOFF_S = 0.5
 WAIT_S_MAX = 60.0
 TOLD_AT_ONCE = 50
-"""So many deltas are told between two turns of the event loop."""
+"""The most deltas that are told between two turns of the event loop."""
 PROBE_TOKENS_MAX = 1000
 """Room for a model that thinks before it calls, in a context that may be small."""
 

@@ -57,7 +57,7 @@ class AnswerTooLong(HttpFailure):
     """The body of an answer has more bytes than are read.
 
     Args:
-        most: so many bytes are read at most.
+        most: the most bytes that are read.
     """
 
     def __init__(self, most: int) -> None:

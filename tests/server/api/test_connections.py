@@ -21,10 +21,10 @@ from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.secrets.store import SecretValue
 from actum.core.user import User
+from actum.features.connections import CONNECTIONS, FEATURE, ModelConnection
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import Api, GivenAgents, KeptSecrets
-from actum.server.api.connected import CONNECTIONS, FEATURE, ModelConnection
 from actum.server.api.routes import ApiRoutes
 from actum.server.login.browser_sessions import BrowserSessions
 from actum.server.models.agents.executor import AgentExecutor, AgentServing

@@ -1,52 +1,24 @@
-"""The models that tenants have connected: their table, and what the handlers ask of the code that opens them."""
+"""The models that tenants have connected: what the handlers ask of the code that opens them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Literal, Protocol
 
-from msgspec import Struct
-
 from ...core.model import Model
-from ...core.stores import Table
-from ...features.feature import Feature
+from ...features.connections import ModelConnection
 from ...models.catalog import PROVIDERS
 
 Outcome = Literal["ok", "key_refused", "unreachable", "unknown_model"]
 """What came of asking a model once. `unreachable` stands for everything that is none of the others."""
 
 
-class ModelConnection(Struct, frozen=True, kw_only=True):
-    """A model that a tenant has connected.
-
-    Attributes:
-        name: what the tenant calls the model.
-        provider: a row of the table of providers; empty for a model at an address of its own.
-        url: where the model is asked: the address of the provider, or the model's own.
-        model: the name of the model there.
-        is_default: 1 for the default model of the tenant, 0 for any other.
-        is_local: 1 where the address may be one of the local network, on the word of the person who runs the server;
-            else 0.
-    """
-
-    name: str
-    provider: str
-    url: str
-    model: str
-    is_default: int
-    is_local: int
-
-    @property
-    def key_name(self) -> str:
-        """Under which name the tenant's key is kept. A key belongs to one address."""
-        if not self.provider:
-            return f"{self.name} {self.url}"
-        row = PROVIDERS[self.provider]
-        return row.key_variable if self.url == row.url else f"{row.key_variable} {self.url}"
-
-
-CONNECTIONS = Table("models", ModelConnection, key=("name",))
-FEATURE = Feature(name="connections", title="Models that tenants have connected.", tables=(CONNECTIONS,))
+def key_name(row: ModelConnection) -> str:
+    """Under which name the tenant's key is kept. A key belongs to one address."""
+    if not row.provider:
+        return f"{row.name} {row.url}"
+    known = PROVIDERS[row.provider]
+    return known.key_variable if row.url == known.url else f"{known.key_variable} {row.url}"
 
 
 class TenantModels(Protocol):

@@ -18,6 +18,7 @@ from ...core.errors import UsageError
 from ...core.json import JsonObject
 from ...core.secrets.store import ModelKeyStore, SecretValue
 from ...core.stores import Transaction
+from ...features.connections import CONNECTIONS, ModelConnection
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ...models.catalog import PROVIDERS
@@ -25,7 +26,7 @@ from ...runs.administration import put_on_record
 from ...transport.http import HttpFailure
 from ..scopes import needs_key
 from .api import Api
-from .connected import CONNECTIONS, ModelConnection, Outcome, TenantModels
+from .connected import Outcome, TenantModels, key_name
 from .fields import NO_CONTROL, ListPart
 from .secrets import in_store
 
@@ -125,7 +126,7 @@ async def set_connection(api: Api, asked: ApiRequest[None, ConnectionBody]) -> A
     told |= {"default": bool(row.is_default), "with_key": bool(body.key)}
     await put_on_record(api.journal, "connections.set", told, principal=who.principal, key_id=who.key_id, tenant=tenant)
     if body.key and keys is not None:
-        await in_store(asked, keys.set_model_key, row.key_name, SecretValue(body.key), tenant)
+        await in_store(asked, keys.set_model_key, key_name(row), SecretValue(body.key), tenant)
 
     def write(rows: Transaction) -> bool:
         others = [each for each in rows.find(CONNECTIONS) if each.name != row.name]
@@ -139,8 +140,8 @@ async def set_connection(api: Api, asked: ApiRequest[None, ConnectionBody]) -> A
 
     if not await api.stores.transact(tenant, write):
         raise Refusal(409, "too_many", "A tenant has {most} connections at most.", most=CONNECTIONS_MAX)
-    unused = {each.key_name for each in before if each.name == row.name} - {row.key_name}
-    unused -= {each.key_name for each in before if each.name != row.name}
+    unused = {key_name(each) for each in before if each.name == row.name} - {key_name(row)}
+    unused -= {key_name(each) for each in before if each.name != row.name}
     await _forget(asked, keys, unused)
     return ApiReply(connection_info(row))
 
@@ -153,7 +154,7 @@ async def delete_connection(api: Api, asked: ApiRequest[None, None]) -> ApiReply
     row = next((each for each in rows if each.name == name), None)
     if row is None:
         raise not_found("connection")
-    unused = {row.key_name} - {each.key_name for each in rows if each is not row}
+    unused = {key_name(row)} - {key_name(each) for each in rows if each is not row}
     await _forget(asked, api.secrets.model_keys, unused)
     await api.stores.delete(tenant, CONNECTIONS, {"name": name})
     await put_on_record(

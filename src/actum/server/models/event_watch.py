@@ -83,7 +83,7 @@ class EventWatch:
 
     @property
     def held(self) -> int:
-        """So many bytes wait for the end of their event."""
+        """How many bytes wait for the end of their event."""
         return len(self._rest)
 
     @property

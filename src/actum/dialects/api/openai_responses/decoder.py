@@ -126,7 +126,7 @@ _OF_CALL = frozenset({"id", "type", "call_id", "name", "arguments", "input", "st
 
 
 class _ToldItems:
-    """The items of a stream, of which the last event tells once more: each is found again once, without looking at all.
+    """The items of a stream, that the last event tells once more: each is found again once, without looking at all.
 
     Args:
         items: in the order in which they were told.
