@@ -408,3 +408,23 @@ async def test_the_log_of_an_mcp_server_is_clean(transport: str, tmp_path: Path)
     assert "isError" in told
     assert "sesame" not in log + told
     assert f"log-in with {MARK} failed" in log
+
+
+LARGE_FIELDS: dict[str, object] = {
+    "object": {f"n{n}": n for n in range(20_000)},
+    "list": [{"b": n} for n in range(20_000)],
+    "lists": [[1] * 900] * 900,
+}
+
+
+@pytest.mark.parametrize("field", LARGE_FIELDS)
+def test_of_a_large_field_of_a_record_the_first_values_are_kept(field: str) -> None:
+    record = logging.makeLogRecord({"msg": "x", "name": "crm", "field": LARGE_FIELDS[field]})
+    end = redact_logs()
+    try:
+        with effort() as spent:
+            logging.StreamHandler(io.StringIO()).handle(record)
+    finally:
+        end()
+    assert spent.calls < 20_000
+    assert "too many values" in str(vars(record)["field"])

@@ -15,6 +15,7 @@ record, handlers find the traceback as text alone: the exception itself would ho
 
 from __future__ import annotations
 
+import itertools
 import logging
 import sys
 import threading
@@ -36,6 +37,8 @@ _OF_A_SHELL = ("PWD", "OLDPWD")
 """The folders in which the shell is and was, which are no passwords."""
 _ENDINGS = ("_KEY", "_PASS", "_PASSPHRASE", "_PWD", "_SECRET", "_TOKEN", "PASSWD", "PASSWORD")
 _DEPTH_MAX = 6
+VALUES_MAX = 250
+"""Of a field that was added to a record, so many values are kept: of a list, and of a list of lists together."""
 
 _formatter = logging.Formatter()
 _undo: list[Callable[[], None]] = []
@@ -143,7 +146,7 @@ def _clean(record: logging.LogRecord) -> None:
     if GIVEN.without(joined) != joined:
         vars(record).update({name: GIVEN.without(getattr(record, name)) for name in names})
     for name in vars(record).keys() - _OF_A_RECORD:
-        setattr(record, GIVEN.without(name), _value(name, vars(record).pop(name)))
+        setattr(record, GIVEN.without(name), _value(name, vars(record).pop(name), itertools.count()))
     setattr(record, _IS_CLEAN, True)
 
 
@@ -154,16 +157,23 @@ def _message(record: logging.LogRecord) -> str:
         return f"{_text(record.msg)} (the arguments of this line can not be put in)"
 
 
-def _value(name: str, value: object, depth: int = 0) -> object:
-    """A field that was added to a record, without secrets."""
+def _value(name: str, value: object, seen: Iterator[int], depth: int = 0) -> object:
+    """A field that was added to a record, without secrets.
+
+    Args:
+        seen: counts the values inside of the field: those after `VALUES_MAX` are left out.
+    """
+    if next(seen) >= VALUES_MAX:
+        return "[left out: too many values]"
     if value is None or isinstance(value, bool) or not value:
         return value
     if names_secret(name):
         return f"[redacted: {name}]"
     if isinstance(value, dict) and depth < _DEPTH_MAX:
-        return {GIVEN.without(_text(key)): _value(_text(key), each, depth + 1) for key, each in value.items()}
+        shown = itertools.islice(value.items(), VALUES_MAX)
+        return {GIVEN.without(_text(key)): _value(_text(key), each, seen, depth + 1) for key, each in shown}
     if isinstance(value, list | tuple) and depth < _DEPTH_MAX:
-        return [_value("", each, depth + 1) for each in value]
+        return [_value("", each, seen, depth + 1) for each in value[:VALUES_MAX]]
     text = _text(value)
     clean = GIVEN.without(text)
     return value if clean == text and not isinstance(value, BaseException | dict | list | tuple) else clean
