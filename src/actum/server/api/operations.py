@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from ...core.errors import UsageError
-from ...core.json import JsonObject
-from ...core.secrets.redaction import DEFAULT_REDACTION
+from ...core.json import Json, JsonObject
+from ...core.process.worker_thread import off_loop
+from ...core.secrets.redaction import DEFAULT_REDACTION, WORK
 from ...features.feature import Feature, FeatureSet
 from ...features.operation import ApiReply, ApiRequest, Application, Events, Operation
 from ...runs.administration import put_on_record
@@ -132,6 +133,11 @@ def recorded(features: FeatureSet) -> list[Operation]:
     ]
 
 
+def _body_of(body: object) -> Json:
+    """The body of a request without secrets."""
+    return DEFAULT_REDACTION.value(msgspec.to_builtins(body))
+
+
 class _Recorded:
     """A handler whose acts are put on record, without secrets.
 
@@ -148,7 +154,8 @@ class _Recorded:
         answer = await self._operation.handler(app, asked)
         said: JsonObject = {**asked.names}
         if asked.body is not None:
-            said["body"] = DEFAULT_REDACTION.value(msgspec.to_builtins(asked.body))
+            size = len(msgspec.json.encode(asked.body))
+            said["body"] = await off_loop(WORK * size, _body_of, asked.body)
         who = asked.who
         await put_on_record(app.journal, self._act, said, principal=who.principal, key_id=who.key_id, tenant=who.tenant)
         return answer
