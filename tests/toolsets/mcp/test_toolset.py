@@ -23,7 +23,9 @@ from actum.core.run.pending import Pending
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpToolset
-from actum.toolsets.mcp.caller import LOGGED_BYTES_MAX, ContextCaller
+from actum.toolsets.mcp.caller import ContextCaller
+from actum.toolsets.mcp.link import as_logged
+from actum.toolsets.mcp.session import TOLD_CHARS_MAX
 from tests.effort import effort, turns_counted
 from tests.patience import HANGS_S
 from tests.toolsets.shifty_server import ADD, DESTROYS, READS, Shifty
@@ -420,10 +422,11 @@ def test_of_what_a_server_logs_the_beginning_is_kept(data: Json) -> None:
         run_id="r", call=ToolCall("1", "x", {}), key="k", attempt=1, principal="", deps=None, attachments={}
     )
     with effort() as spent:
-        ContextCaller(told, server="x", capabilities={}).told("notifications/message", {"level": "info", "data": data})
+        logged = as_logged({"level": "info", "data": data, "logger": data})
+        ContextCaller(told, server="x", capabilities={}).told("notifications/message", logged)
     assert isinstance(told.said, str)
-    assert told.said.endswith(f"at most {LOGGED_BYTES_MAX} bytes are kept]")
-    assert len(told.said) < LOGGED_BYTES_MAX + 100
+    assert told.said.endswith(f"at most {TOLD_CHARS_MAX} characters are kept]")
+    assert len(told.said) < TOLD_CHARS_MAX + 100
     assert spent.calls < 200
 
 

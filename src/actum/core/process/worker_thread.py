@@ -14,6 +14,8 @@ from typing import ParamSpec, TypeVar
 
 LARGE = 64 * 1024
 """Input of more bytes or characters is worked on in a worker thread."""
+WALKED = 8
+"""Each byte of a value that Python's own code walks through, one item after the other, counts as so many."""
 THREADS = 2
 """So many large inputs are worked on at a time; others wait for their turn."""
 

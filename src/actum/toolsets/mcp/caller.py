@@ -39,8 +39,6 @@ from .session import Caller, OfRun
 LEVELS = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
 FORM_BYTES_MAX = 16 * 1024
 """So long may the schema of a form be that a person is to fill in."""
-LOGGED_BYTES_MAX = 16 * 1024
-"""Of one thing that a server logs, so much is kept."""
 
 
 Offer = Literal["elicitation", "sampling", "roots", "tasks"]
@@ -192,7 +190,7 @@ class ContextCaller:
         elif method == "notifications/message":
             level = params.get("level")
             with contextlib.suppress(UsageError):  # a check before a call: nobody listens
-                self._context.log(level if level in LEVELS else "info", _short(params.get("data")))
+                self._context.log(level if level in LEVELS else "info", plain_json(params.get("data")))
 
     def held(self) -> AbstractContextManager[None]:
         """A block in which the time limit of the call stands still."""
@@ -275,13 +273,6 @@ class ContextCaller:
     async def _list_roots(self, _: JsonObject) -> JsonObject:
         uris = self._roots or await self._context.roots()
         return {"roots": [{"uri": uri, "name": uri.rstrip("/").rpartition("/")[2]} for uri in uris]}
-
-
-def _short(data: Json) -> Json:
-    """What a server logs, plain; the beginning of what is long, as text."""
-    if size_of_json(data) > LOGGED_BYTES_MAX:
-        return f"{plain(dumps(data)[:LOGGED_BYTES_MAX])} [cut: at most {LOGGED_BYTES_MAX} bytes are kept]"
-    return plain_json(data)
 
 
 def _passing(context: Context) -> Holder:

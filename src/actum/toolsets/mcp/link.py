@@ -24,11 +24,12 @@ from mcp.shared.transport_context import TransportContext
 from ...core.errors import CallError
 from ...core.holder import Holder, HolderKey
 from ...core.interfaces import Clock
-from ...core.json import JsonObject
+from ...core.json import JsonObject, dumps, size_of_json
 from .error import McpError
 from .limit import TimeLimit
 from .session import (
     NOBODY,
+    TOLD_CHARS_MAX,
     Caller,
     McpSession,
     Nobody,
@@ -50,6 +51,8 @@ Dispatch: TypeAlias = DispatchContext[TransportContext]
 END_S = 8.0
 """Seconds in which a remote server is told goodbye; a local one is ended in any case."""
 REFUSED = -32603
+LOGGED_BYTES_MAX = 8 * 1024
+"""What a server logs in a longer message is told as text: lists and objects are work for whoever hears of them."""
 
 
 class ServerLink:
@@ -253,6 +256,7 @@ class ServerLink:
 
     def _hear(self, method: str, params: JsonObject) -> None:
         if method == "notifications/message":
+            params = as_logged(params)
             calls = [each for each in self.callers if not isinstance(each, Nobody)]
             if calls:
                 (self.asked if self.asked in calls else calls[0]).told(method, params)
@@ -260,6 +264,16 @@ class ServerLink:
                 self._logged(params, self.holder)
         elif self._changed is not None and method not in ("notifications/cancelled", "notifications/progress"):
             self._changed(method, params)
+
+
+def as_logged(logged: JsonObject) -> JsonObject:
+    """What a server logs; of what is long the level, and the beginning as text."""
+    if size_of_json(logged) <= LOGGED_BYTES_MAX:
+        return logged
+    data, level = logged.get("data"), logged.get("level")
+    text = data if isinstance(data, str) else dumps(data)
+    cut = f"{text[:TOLD_CHARS_MAX]} [cut: at most {TOLD_CHARS_MAX} characters are kept]"
+    return {"level": level if isinstance(level, str) else "", "data": cut}
 
 
 def _innermost(error: BaseException) -> BaseException:

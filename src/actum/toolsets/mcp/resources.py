@@ -12,7 +12,7 @@ from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 from ...core.call import Problem, ToolCall, ToolResult
 from ...core.errors import InvalidArguments
 from ...core.json import Json, JsonObject, size_of_json
-from ...core.process.worker_thread import off_loop
+from ...core.process.worker_thread import WALKED, off_loop
 from ...core.tool import Tool
 from ...protocols.mcp.content import contents_of
 from ...protocols.mcp.name import public_name
@@ -93,7 +93,7 @@ class ResourceTools:
         variables = call.arguments.get("variables")
         uri = expanded(str(call.arguments["uri"]), variables if isinstance(variables, dict) else {})
         raw = await read(uri)
-        return ToolResult(call.id, await off_loop(size_of_json(raw), contents_of, raw))
+        return ToolResult(call.id, await off_loop(WALKED * size_of_json(raw), contents_of, raw))
 
 
 def expanded(uri: str, variables: Mapping[str, Json]) -> str:

@@ -41,7 +41,7 @@ from ...core.holder import Holder
 from ...core.interfaces import Clock, Context
 from ...core.json import JsonObject, size_of_json
 from ...core.message import Message
-from ...core.process.worker_thread import off_loop
+from ...core.process.worker_thread import WALKED, off_loop
 from ...core.tool import Tool
 from ...protocols.mcp.config import McpServer
 from ...protocols.mcp.content import (
@@ -398,7 +398,7 @@ class McpToolset:
                 self._is_stale = True
                 continue
             reads_only = usable.tool.reads_only
-            return await off_loop(size_of_json(raw), told_by_server, call.id, raw, reads_only=reads_only)
+            return await off_loop(WALKED * size_of_json(raw), told_by_server, call.id, raw, reads_only=reads_only)
         raise Unavailable("The tools of {server} change all the time; the call was not made.", server=self.server.name)
 
     def _caller(self, context: Context) -> ContextCaller:
@@ -577,7 +577,7 @@ class McpToolset:
         """
         await self._look()
         raw = await self.connection.request("resources/read", {"uri": uri})
-        return await off_loop(size_of_json(raw), contents_of, raw)
+        return await off_loop(WALKED * size_of_json(raw), contents_of, raw)
 
     async def subscribe(self, *uris: str) -> None:
         """Have `changed` hear when one of these resources is not what it was."""
@@ -598,7 +598,7 @@ class McpToolset:
         await self._look()
         given: JsonObject = {**(arguments or {})}
         raw = await self.connection.request("prompts/get", {"name": name, "arguments": given})
-        return await off_loop(size_of_json(raw), messages_of, raw)
+        return await off_loop(WALKED * size_of_json(raw), messages_of, raw)
 
     async def complete(
         self, subject: PromptOffer | ResourceOffer, argument: str, typed: str, others: Mapping[str, str] | None = None

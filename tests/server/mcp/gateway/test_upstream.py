@@ -15,6 +15,7 @@ from actum.core.call import ToolCall
 from actum.core.errors import PermissionDenied, Unavailable, UsageError
 from actum.core.identity import Identity
 from actum.core.interfaces import Context
+from actum.core.json import Json, JsonObject
 from actum.core.user import User
 from actum.policy.rules import Rules
 from actum.protocols.mcp.address import ServerAddresses
@@ -26,10 +27,13 @@ from actum.server.mcp.gateway.upstream import UpstreamToolset
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
+from actum.toolsets.mcp.error import McpError
 from actum.toolsets.mcp.toolset import McpToolset
 from tests.conformance.gateway import Names
+from tests.effort import turns_counted
 from tests.patience import HANGS_S
 from tests.toolsets.mcp.test_stdio import children, odd, until
+from tests.toolsets.shifty_server import ADD, Shifty
 from tests.web import serving
 
 from ...gateways import Somebody, call, client, said
@@ -190,3 +194,32 @@ async def test_a_call_that_comes_from_no_client_of_the_gateway_is_not_made() -> 
         await upstream.execute(context.call, context)
     assert children() == []
     await upstream.close()
+
+
+KEY = "sk-ant-api03-" + "a1B2c3D4" * 6
+WORDS: list[Json] = [{"type": "text", "text": "Hi"}] * 1_500
+LARGE_ANSWERS: dict[str, JsonObject] = {
+    "first": {"content": []},
+    "text": {"content": [{"type": "text", "text": f"{KEY} " + "x" * 400_000}]},
+    "wide": {"content": [*WORDS, {"type": "text", "text": KEY}]},
+    "structured": {"content": [], "structuredContent": {"key": KEY, "a": [{"b": n} for n in range(6_000)]}},
+    "failure": {"content": [*WORDS, {"type": "text", "text": KEY}], "isError": True},
+    "refusal": {"error": {"code": -32000, "message": "x" * 100_000, "data": [{"b": 1}] * 6_000}},
+}
+
+
+async def test_no_answer_of_a_server_behind_holds_the_loop_of_the_gateway(tmp_path: Path) -> None:
+    shifty = Shifty(tmp_path)
+    shifty.tell(tools=[{**ADD, "name": name} for name in LARGE_ANSWERS], answers={**LARGE_ANSWERS})
+    held: dict[str, int] = {}
+    told: dict[str, Json] = {}
+    async with front(shifty.server(trusted=True), "modern") as (one, _):
+        for name in LARGE_ANSWERS:
+            async with turns_counted() as turns:
+                try:
+                    told[name] = await one.request("tools/call", call(name))
+                except McpError as error:
+                    told[name] = error.words
+            held[name] = turns.held
+    assert KEY not in str(told)
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}

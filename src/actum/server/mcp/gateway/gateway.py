@@ -45,16 +45,17 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 
 from ....call.limits.limits import Limits
-from ....core.call import ToolResult
+from ....core.call import ToolResult, size_of
 from ....core.clock import SystemClock
 from ....core.errors import CallError, UsageError
 from ....core.event import RunResult
 from ....core.holder import Holder
 from ....core.identity import Identity
 from ....core.interfaces import Clock, Journal
-from ....core.json import Json, JsonObject, is_too_deep
+from ....core.json import Json, JsonObject, is_too_deep, size_of_json
 from ....core.policy import Answer, Policy
-from ....core.secrets.redaction import DEFAULT_REDACTION
+from ....core.process.worker_thread import off_loop
+from ....core.secrets.redaction import DEFAULT_REDACTION, WORK
 from ....core.user import User
 from ....journal.memory import MemoryJournal
 from ....journal.recording import RunState
@@ -417,7 +418,7 @@ class McpGateway:
                 result = await begin(runner, tool, arguments, client, who, new_call(), client.emit)
             if not any(map(is_behind, result.pending)):
                 await self._parked.note(tool, arguments, who, result, client, is_known=bool(known))
-            return self._answer(result, client)
+            return await self._answer(result, client)
         finally:
             user.used -= 1
             await client.flush()
@@ -452,7 +453,7 @@ class McpGateway:
 
         return await resumed(run_id, resume, who, runner.journal, self.clock)
 
-    def _answer(self, run: RunResult, client: GatewayClient) -> JsonObject:
+    async def _answer(self, run: RunResult, client: GatewayClient) -> JsonObject:
         """What a run came to, in the server's own words where they are its outcome.
 
         Raises:
@@ -472,7 +473,8 @@ class McpGateway:
         if client.method != "tools/call" and (outcome.error is not None or client.raw is None):
             bad = outcome.error is not None and outcome.error.code == "invalid_arguments"
             raise MCPError(INVALID_PARAMS if bad else INTERNAL_ERROR, outcome.text)
-        return _told(outcome, client)
+        size = size_of_json(client.raw) if client.raw is not None else 0
+        return await off_loop(WORK * (size + size_of(outcome)), _told, outcome, client)
 
     async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
         """What a client wants of a task is wanted of the server that has it."""

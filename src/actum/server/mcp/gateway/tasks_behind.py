@@ -41,7 +41,7 @@ from ....core.identity import Identity
 from ....core.interfaces import Journal
 from ....core.json import Json, JsonObject, size_of_json
 from ....core.policy import Answer
-from ....core.process.worker_thread import off_loop
+from ....core.process.worker_thread import WALKED, off_loop
 from ....core.run.ids import new_id
 from ....core.run.pending import Pending
 from ....core.run.record import Entry, InputGiven, InputRequested, Record
@@ -132,7 +132,7 @@ class TasksBehind:
         """`tasks/get`: how far it is."""
         held = await self._held(client, who)
         if held.final is not None:
-            return await off_loop(size_of_json(held.final), _in_full, held, held.final)
+            return await off_loop(WALKED * size_of_json(held.final), _in_full, held, held.final)
         upstream = _upstream(held, await reach())
         return await self._told(held, await upstream.ask_after("tasks/get", client, held.far_id), upstream, client, who)
 
@@ -243,9 +243,9 @@ class TasksBehind:
     ) -> JsonObject:
         """What a server says of its task now, once it is on record as far as it is news."""
         if str(task.get("status")) in OVER:
-            final = upstream.without_secrets(task)
+            final = await upstream.without_secrets(task)
             ended = await self._end(held, final, client, who)
-            return await off_loop(size_of_json(final), _in_full, ended, final)
+            return await off_loop(WALKED * size_of_json(final), _in_full, ended, final)
         requests = task.get("inputRequests")
         asked = requests if isinstance(requests, dict) else {}
         if not asked.keys() <= held.questions.keys():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
@@ -20,8 +21,8 @@ from ....core.errors import CallError, Unavailable
 from ....core.holder import Holder
 from ....core.interfaces import Clock, Context
 from ....core.json import Json, JsonObject, size_of_json
-from ....core.process.worker_thread import off_loop
-from ....core.secrets.redaction import DEFAULT_REDACTION
+from ....core.process.worker_thread import WALKED, off_loop
+from ....core.secrets.redaction import DEFAULT_REDACTION, WORK
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
 from ....protocols.mcp.content import contents_of
@@ -130,7 +131,7 @@ class UpstreamToolset:
             pins=pins,
             capabilities=capabilities or {},
             changed=self._heard,
-            logged=lambda params, holder: logged(self.without_secrets(params), holder),
+            logged=lambda params, holder: logged(self._without_secrets(params), holder),
             met=self._learned,
             auth=auth,
             secrets=secrets,
@@ -143,6 +144,7 @@ class UpstreamToolset:
         self._visits: dict[str, GatewayClient] = {}
         self._follows: list[Follow] = []
         self._acknowledged: set[str] = set()
+        self._awaited: Counter[str] = Counter()
         self._news = asyncio.Event()
 
     @property
@@ -266,19 +268,19 @@ class UpstreamToolset:
             return self._noted(context, await self._toolset.execute(call, context, RawRelay(context, self)))
         context.conceal(*self._toolset.concealed)
         raw = outcome(final)
-        return await off_loop(size_of_json(raw), told_by_server, call.id, raw, reads_only=False)
+        return await off_loop(WALKED * size_of_json(raw), told_by_server, call.id, raw, reads_only=False)
 
     async def read_raw(self, uri: str, call_id: str, context: Context) -> ToolResult:
         """A resource, for the record; its client gets the server's own words."""
         raw = await self._passed_on("resources/read", {"uri": uri}, context)
-        return self._noted(context, ToolResult(call_id, await off_loop(size_of_json(raw), contents_of, raw)))
+        return self._noted(context, ToolResult(call_id, await off_loop(WALKED * size_of_json(raw), contents_of, raw)))
 
     async def prompt_raw(self, name: str, arguments: JsonObject, call_id: str, context: Context) -> ToolResult:
         """A prompt, likewise."""
         given: JsonObject = {"arguments": arguments} if arguments else {}
         raw = await self._passed_on("prompts/get", {"name": name, **given}, context)
         messages = raw.get("messages")
-        structured = await off_loop(size_of_json(messages), plain_json, messages)
+        structured = await off_loop(WALKED * size_of_json(messages), plain_json, messages)
         return self._noted(context, ToolResult(call_id, structured=structured))
 
     async def _passed_on(self, method: str, params: JsonObject, context: Context) -> JsonObject:
@@ -352,8 +354,11 @@ class UpstreamToolset:
         follow.agree(ids if isinstance(ids, list) else ())
         return True
 
-    def without_secrets(self, told: JsonObject) -> JsonObject:
+    async def without_secrets(self, told: JsonObject) -> JsonObject:
         """What the server told, fit to be written down."""
+        return await off_loop(WORK * size_of_json(told), self._without_secrets, told)
+
+    def _without_secrets(self, told: JsonObject) -> JsonObject:
         return cast(JsonObject, DEFAULT_REDACTION.value(told, self._toolset.concealed))
 
     async def watch(self, uri: str, client: GatewayClient) -> None:
@@ -376,6 +381,7 @@ class UpstreamToolset:
             connection.listen([uri], holder=client.holder, caller=caller)  # on the next connection, too
             return
         self._acknowledged.discard(uri)
+        self._awaited[uri] += 1
         connection.listen([uri], holder=client.holder, caller=caller)
         try:
             async with self._clock.timeout(ACK_S):
@@ -386,6 +392,8 @@ class UpstreamToolset:
             raise Unavailable(
                 "The MCP server {server!r} does not say that it will tell of this.", server=self.server.name
             ) from None
+        finally:
+            self._awaited -= Counter([uri])
 
     async def unwatch(self, uris: Sequence[str], holder: Holder) -> None:
         """A client does not want to hear of these any more."""
@@ -424,7 +432,8 @@ class UpstreamToolset:
             if isinstance(found, dict) and self._agreed(found):
                 return
             uris = found.get("resourceSubscriptions") if isinstance(found, dict) else None
-            self._acknowledged.update(map(str, uris) if isinstance(uris, list) else ())
+            told = set(map(str, uris)) if isinstance(uris, list) else set()
+            self._acknowledged |= told & self._awaited.keys()
             self._news.set()
             return
         self._changed(method, self.addresses.updated(params) if method == UPDATED else params)
