@@ -15,7 +15,7 @@ import pytest
 
 from actum import Agent, Context, ToolCall
 from actum.core.call import TextPart, ToolResult
-from actum.core.errors import ActumError, CallError, PermissionDenied, UnknownName, UsageError
+from actum.core.errors import ActumError, CallError, CallTimeout, PermissionDenied, UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.json import Json, JsonObject
 from actum.core.policy import Answer
@@ -24,7 +24,9 @@ from actum.storage.pins import PinStore
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpToolset
 from actum.toolsets.mcp.caller import ContextCaller
+from actum.toolsets.mcp.error import lost
 from actum.toolsets.mcp.link import as_logged
+from actum.toolsets.mcp.pages import Listed, all_pages
 from actum.toolsets.mcp.session import TOLD_CHARS_MAX
 from tests.effort import effort, turns_counted
 from tests.patience import HANGS_S
@@ -148,8 +150,11 @@ def page(*names: str, cursor: Json = None, field: str = "tools") -> JsonObject:
         ({"first": page("a", "b", cursor="x")}, ["shifty_a", "shifty_b"], "do not end"),
         ({"first": page("a", cursor="x"), "x": ERROR}, ["shifty_a"], "no such table"),
         ({"first": page("a", cursor="x"), "x": {"result": []}}, ["shifty_a"], "malformed"),
+        ({"first": page("a", cursor="x"), "x": {"result": {"tools": {}}}}, ["shifty_a"], "no list of tools"),
+        ({"first": page("a", cursor="x"), "x": {"error": "no such table"}}, ["shifty_a"], "no such table"),
+        ({"first": page("a", cursor="x"), "x": {"error": {"code": "E7", "message": "oh"}}}, ["shifty_a"], "E7: oh"),
+        ({"first": page("a", cursor="x"), "x": {"error": {"code": 7}}}, ["shifty_a"], "7"),
     ],
-    ids=["empty", "repeats", "empty later", "cursor ignored", "error on a page", "no page"],
 )
 async def test_what_was_listed_is_used_and_the_fault_is_told_once(
     shifty: Shifty, opened: Open, caplog: pytest.LogCaptureFixture, pages: JsonObject, listed: list[str], fault: str
@@ -164,9 +169,24 @@ async def test_what_was_listed_is_used_and_the_fault_is_told_once(
     assert fault in toolset.problem
 
 
-@pytest.mark.parametrize("code", [-32603, -32601, 7])
+async def test_a_page_that_does_not_come_costs_itself_and_a_lost_connection_the_list() -> None:
+    for error, is_kept in ((CallTimeout("late"), True), (lost("tools/list"), False)):
+
+        async def send(params: JsonObject, error: CallError = error) -> JsonObject:
+            if params:
+                raise error
+            return {"tools": [ADD], "nextCursor": "x"}
+
+        if is_kept:
+            assert await all_pages("tools/list", send) == Listed([ADD], fault=error)
+        else:
+            with pytest.raises(CallError, match="was lost"):
+                await all_pages("tools/list", send)
+
+
+@pytest.mark.parametrize("code", [-32603, -32601, 7, 7.0, "E7", None])
 async def test_a_server_that_refuses_to_list_its_tools_is_told_at_once_in_its_own_words(
-    shifty: Shifty, opened: Open, code: int
+    shifty: Shifty, opened: Open, code: Json
 ) -> None:
     shifty.tell(lists={"tools/list": {"first": {"error": {"code": code, "message": "no such table"}}}})
     toolset = opened()

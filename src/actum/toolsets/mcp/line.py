@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 import msgspec
-from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import INTERNAL_ERROR, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
-from ...core.json import Json, JsonProblem, dumps, parse
+from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
 
 HEAD_CHARS = 256 * 1024
 """So much of a line that is no JSON is looked through for what it is."""
@@ -56,9 +56,23 @@ def messages(line: bytes, waiting: Collection[int | str] = (), *, is_whole: bool
     number = value.get("id")
     if isinstance(number, float) and number.is_integer():
         value["id"] = int(number)
+    if "jsonrpc" in value and value.get("error") is not None and not {"method", "result"} & value.keys():
+        value["error"] = _sound_error(value["error"])
     with suppress(ValueError):
         return _for_somebody(jsonrpc_message_adapter.validate_python(value, by_name=False), waiting)
     return _damaged(value, waiting, "no message")
+
+
+def _sound_error(said: Json) -> JsonObject:
+    """An error with a number and a message, whatever the server says in its place."""
+    error: JsonObject = said if isinstance(said, dict) else {"message": said}
+    code, message = error.get("code"), error.get("message")
+    words = message if isinstance(message, str) and message else dumps(said)
+    if isinstance(code, float) and code.is_integer():
+        code = int(code)
+    if not isinstance(code, int) or isinstance(code, bool):
+        code, words = INTERNAL_ERROR, words if code is None else f"{code}: {words}"
+    return {**error, "code": code, "message": words}
 
 
 def _for_somebody(message: JSONRPCMessage, waiting: Collection[int | str]) -> list[JSONRPCMessage]:

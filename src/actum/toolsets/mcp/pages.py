@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
-from ...core.errors import CallError, InvalidResult
+from ...core.errors import CallError, CallTimeout, InvalidResult
 from ...core.json import JsonObject, dumps
-from .error import INVALID_REQUEST, McpError
+from .error import INVALID_REQUEST, Lost, McpError
 
 PAGES_MAX = 200
 ITEMS_MAX = 10_000
@@ -30,14 +30,14 @@ class Listed(Struct, frozen=True):
 
 
 async def all_pages(method: str, send: Callable[[JsonObject], Awaitable[JsonObject]]) -> Listed:
-    """All that a list holds, or what it held before a page of it failed. An empty cursor is the end.
+    """All that a list holds, or what it held before a page of it failed or did not come. An empty cursor is the end.
 
     Args:
         method: `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`.
         send: asks for a page with these parameters.
 
     Raises:
-        McpError, InvalidResult: the server refuses the first page, or the page can't be read.
+        CallError: the server refuses the first page, or the page can't be had or read; or the connection is lost.
     """
     field = {"resources/templates/list": "resourceTemplates"}.get(method, method.partition("/")[0])
     items: list[JsonObject] = []
@@ -48,13 +48,17 @@ async def all_pages(method: str, send: Callable[[JsonObject], Awaitable[JsonObje
     while True:
         try:
             page = await send(params)
-        except (McpError, InvalidResult) as error:
-            if not seen:
+            found, ttl_ms, cursor = page.get(field), page.get("ttlMs"), page.get("nextCursor")
+            if found is not None and not isinstance(found, list):
+                raise InvalidResult(
+                    "The server's answer to {method} has no list of {field}.", method=method, field=field
+                )
+        except (McpError, InvalidResult, CallTimeout) as error:
+            if not seen or isinstance(error, Lost):
                 raise
             fault = error
             break
-        found, ttl_ms, cursor = page.get(field), page.get("ttlMs"), page.get("nextCursor")
-        items += [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+        items += [item for item in found or () if isinstance(item, dict)]
         if isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool):
             ttls.append(max(0.0, min(TTL_MS_MAX, ttl_ms)) / 1000)
         if not isinstance(cursor, str) or not cursor:

@@ -30,6 +30,8 @@ from ...core.clock import SystemClock
 from ...core.errors import (
     ActumError,
     CallError,
+    CallTimeout,
+    InvalidResult,
     PermissionDenied,
     ToolError,
     Unavailable,
@@ -71,7 +73,7 @@ from .caller import (
     capabilities_of,
 )
 from .connection import Health, McpConnection
-from .error import HEADER_MISMATCH, METHOD_NOT_FOUND, McpError
+from .error import HEADER_MISMATCH, METHOD_NOT_FOUND, Lost, McpError
 from .listing import (
     Fault,
     Listing,
@@ -640,7 +642,7 @@ class McpToolset:
         """Keep why a list could not be had whole, and log it once."""
         told = "" if fault is None else f"{method}: {fault}"
         if told and self._faults.get(method) != told:
-            log.warning("MCP server %s: %s What was listed is used.", self.server.name, told)
+            log.warning("MCP server %s (what was listed is used): %s", self.server.name, told)
         self._faults = {name: words for name, words in self._faults.items() if name != method}
         if told:
             self._faults[method] = told
@@ -761,14 +763,21 @@ class McpToolset:
     async def _vet(self, session: McpSession) -> None:
         """Look at what a new connection offers, before it is used."""
 
+        ends = self._clock.now() + self.server.timeout
+
         async def page(params: JsonObject) -> JsonObject:
-            return await session.once("tools/list", params, NOBODY)
+            try:
+                async with self._clock.timeout(max(0.0, ends - self._clock.now())):
+                    return await session.once("tools/list", params, NOBODY)
+            except TimeoutError:
+                raise CallTimeout("The server did not tell its tools in time.") from None
 
         self._offered = session.facts.capabilities
         try:
-            async with self._clock.timeout(self.server.timeout):
-                await self._list(page)
-        except TimeoutError:
+            await self._list(page)
+        except Lost:
+            raise
+        except CallTimeout:
             raise Unavailable("The MCP server {server!r} does not tell its tools.", server=self.server.name) from None
         if self._met is not None:
             self._met(session.facts)
@@ -786,11 +795,11 @@ class McpToolset:
         with the tools that it listed before.
 
         Raises:
-            McpError: it refuses, and offers nothing else.
+            McpError, InvalidResult: it refuses, or can not be understood, and offers nothing else.
         """
         try:
             listed = await all_pages("tools/list", page)
-        except McpError as error:
+        except (McpError, InvalidResult) as error:
             if not {"resources", "prompts"} & self._offered.keys():
                 raise
             listed = Listed(list(self._definitions), fault=error)
