@@ -6,6 +6,7 @@ What a user set, or what everybody of the tenant shares, comes before a variable
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.secrets.store import SecretEntry, SecretSource, SecretStore, UserSecrets
@@ -17,6 +18,7 @@ from ..storage.secret_key import (
     NEW_KEY_FILE_VARIABLE,
     NEW_KEY_VARIABLE,
     EnvironmentKey,
+    FileKey,
     FirstKey,
     KeyringKey,
     SecretKey,
@@ -89,7 +91,28 @@ def secret_file(environment: Mapping[str, str]) -> SecretFile:
         UsageError: there is no home folder.
     """
     path = state_folder(environment) / "secrets.json"
-    return SecretFile(path, FirstKey(EnvironmentKey(environment, path), KeyringKey(f"secrets {path}")))
+    own = FileKey(path.parent.parent / "actum-key" / "secrets.key")  # a copy of the one folder is worth nothing
+    return SecretFile(path, FirstKey(EnvironmentKey(environment, path), KeyringKey(f"secrets {path}"), own))
+
+
+def make_key_file(environment: Mapping[str, str]) -> Path | None:
+    """See to it that secrets can be kept where no keyring answers: make a key file for the user alone. From then on
+    every program of this user takes the key from there, unless the environment names another.
+
+    Args:
+        environment: the variables.
+
+    Returns:
+        The file that was made; None where a key is named, a keyring answers, or there is a key file or a file of
+        secrets already.
+
+    Raises:
+        UsageError: there is no home folder, or the file can not be written.
+    """
+    store = secret_file(environment)
+    if store.path.exists() or not isinstance(store.keys, FirstKey):
+        return None  # what is there has a key, which another could not replace
+    return store.keys.make_file()
 
 
 def begin_rekey(store: SecretFile, environment: Mapping[str, str]) -> bool:
@@ -110,7 +133,7 @@ def begin_rekey(store: SecretFile, environment: Mapping[str, str]) -> bool:
         store.add_key(new)
         return False
     keys = store.keys
-    if not isinstance(keys, FirstKey) or keys.named.is_named:
+    if not isinstance(keys, FirstKey) or not keys.uses_keyring:
         raise UsageError(
             "name the new key: set {file} or {variable}", file=NEW_KEY_FILE_VARIABLE, variable=NEW_KEY_VARIABLE
         )

@@ -1,4 +1,5 @@
-"""Where the key to the file of secrets comes from: a variable, a file that a variable names, or the system's keyring.
+"""Where the key to the file of secrets comes from: a variable, a file that a variable names, the user's own key file,
+or the system's keyring.
 
 The key never lies beside the file of secrets: a copy of the folder is worth nothing without the key. A key that was
 named by a variable wins over the keyring, so that the same set-up finds the same key with a desktop and without.
@@ -13,7 +14,9 @@ import os
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Protocol, TypeVar
 
 from ..core.errors import UsageError
@@ -274,16 +277,103 @@ class KeyringKey:
         )
 
 
+class FileKey:
+    """A key in a file of the user's own, for a machine without a keyring. Whoever can read all files of the user can
+    read the secrets: the file only keeps a copy of the folder of secrets worthless.
+
+    Args:
+        path: the file, which does not lie in the folder of the secrets.
+    """
+
+    def __init__(self, path: Path) -> None:
+        keep_private(path)
+        self.path = path
+
+    @property
+    def is_there(self) -> bool:
+        """Whether somebody has made the file."""
+        return self.path.exists()
+
+    def find(self, *, make: bool) -> SecretKey | None:
+        """The key in the file; None where there is no file. None is made here.
+
+        Raises:
+            UsageError: the file can not be read, or holds no safe key.
+        """
+        try:
+            key = SecretKey(self.path.read_bytes()[: KEY_BYTES_MAX + 2].strip(), str(self.path))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UsageError("{path} can not be read: {why}", path=self.path, why=error.strerror) from None
+        if not key.is_safe:
+            raise UsageError("{path} holds no safe key: put the file back as it was", path=self.path)
+        return key
+
+    def place(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    def forget(self) -> bool:
+        """Nothing is remembered."""
+        return False
+
+    def make(self) -> bool:
+        """Make the file, for its owner alone. False where another process has made the file meanwhile.
+
+        Raises:
+            UsageError: the file can not be written.
+        """
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            number, new = mkstemp(dir=self.path.parent)  # for its owner alone
+            try:
+                with os.fdopen(number, "wb") as file:
+                    file.write(random_key_text().encode())
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.link(new, self.path)  # whole or not at all, and never over another
+            except FileExistsError:
+                return False
+            finally:
+                Path(new).unlink()
+        except OSError as error:
+            raise UsageError("{path} can not be written: {why}", path=self.path, why=error.strerror) from None
+        return True
+
+
 class FirstKey:
-    """The key that the environment names, else the one of the keyring.
+    """The key that the environment names, else the one of the user's own key file, else the one of the keyring.
 
     Args:
         named: by the environment.
         keyring: of the system.
+        file: of the user; None where there can be none.
     """
 
-    def __init__(self, named: EnvironmentKey, keyring: KeyringKey) -> None:
-        self.named, self.keyring = named, keyring
+    def __init__(self, named: EnvironmentKey, keyring: KeyringKey, file: FileKey | None = None) -> None:
+        self.named, self.keyring, self.file = named, keyring, file
+
+    @property
+    def uses_keyring(self) -> bool:
+        """Whether the key is the one of the keyring."""
+        return self._first is self.keyring
+
+    def make_file(self) -> Path | None:
+        """Make the user's own key file where no key is named and no keyring answers.
+
+        Returns:
+            The file; None where none is needed.
+
+        Raises:
+            UsageError: the file can not be written.
+        """
+        if self.file is None or not self.uses_keyring:
+            return None
+        with suppress(UsageError):  # a keyring that hangs, or can not be loaded, does not answer
+            if self.keyring.place():
+                return None
+        return self.file.path if self.file.make() else None
 
     def find(self, *, make: bool) -> SecretKey | None:
         """The key; see `EnvironmentKey.find` and `KeyringKey.find`."""
@@ -298,8 +388,10 @@ class FirstKey:
         return self._first.forget()
 
     @property
-    def _first(self) -> EnvironmentKey | KeyringKey:
-        return self.named if self.named.is_named else self.keyring
+    def _first(self) -> EnvironmentKey | FileKey | KeyringKey:
+        if self.named.is_named:
+            return self.named
+        return self.file if self.file is not None and self.file.is_there else self.keyring
 
 
 def system_keyring() -> Keyring | None:
