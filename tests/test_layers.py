@@ -117,6 +117,7 @@ DOORS: dict[str, set[str]] = {
     "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
     "actum.policy.program": {"cel"},
     "actum.toolsets.a2a.connection": {"actum.toolsets.a2a.grpc_channel.GrpcChannels"},
+    "actum.runs.given_tools": {"actum.toolsets.declared.places.given_declaration"},
     "actum.sandbox.launcher": {"_socket", "removal.remove", "select", "site"},
     "actum.sandbox.probe": {"ctypes"},
     "actum.schema.shape": {"pydantic"},
@@ -126,7 +127,7 @@ DOORS: dict[str, set[str]] = {
     "actum.storage.secret_file": {"cryptography.hazmat.primitives.ciphers.aead"},
     "actum.storage.secret_key": {"keyring"},
     "actum.toolsets.a2a.toolset": {"actum.toolsets.a2a.signing"},
-    "actum.workflow.definition.text": {"ruamel.yaml", "ruamel.yaml.error"},
+    "actum.protocols.source_text": {"ruamel.yaml", "ruamel.yaml.error"},
     "actum.workflow.template": {"jinja2"},
 }
 """Which file imports which modules late, inside a function, because they are heavy, optional, or change the process.

@@ -8,7 +8,8 @@ import pytest
 
 from actum.core.definition import TextProblem
 from actum.core.json import JsonObject
-from actum.workflow.definition.text import YAML_BYTES_MAX, BadWorkflow
+from actum.protocols.source_text import YAML_BYTES_MAX
+from actum.workflow.definition.text import BadWorkflow
 from actum.workflow.load import check_text
 from tests.effort import effort
 

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from actum.core.definition import TextProblem
+from actum.protocols.source_text import plain_scalar
 from actum.workflow.definition.nodes import NODE_TYPES, json_schema
-from actum.workflow.definition.text import BadWorkflow, plain_scalar
+from actum.workflow.definition.text import BadWorkflow
 from actum.workflow.load import check_text, read_definition
 
 FLIGHT = """\

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol, TypeAlias
 
@@ -19,15 +19,15 @@ class _HasToolset(Protocol):
     def as_tool(self) -> Toolset: ...
 
 
-Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _HasToolset
-"""What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, or another agent."""
+Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _HasToolset | Mapping[str, object]
+"""What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, another agent, or a declaration."""
 
 
 def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
     """Toolsets and bare definitions; all functions together make one toolset.
 
     Raises:
-        UsageError: what was given is no list of these.
+        UsageError: what was given is no list of these, or something is wrong with a declaration.
     """
     if isinstance(tools, str) or not isinstance(tools, Iterable):
         raise UsageError("tools=: give a list, as in tools=[my_function]; this is {kind}", kind=_kind(tools))
@@ -35,6 +35,11 @@ def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
     toolsets: list[Toolset] = []
     bare: list[Tool] = []
     for item in tools:
+        if isinstance(item, Mapping):
+            # Here, since most programs declare no tool, and places of tools load what sends requests.
+            from ..toolsets.declared.places import given_declaration  # noqa: PLC0415
+
+            item = given_declaration(item)  # noqa: PLW2901  # what it declares stands for it
         if isinstance(item, Tool):
             bare.append(item)
         elif isinstance(item, FunctionTool):

@@ -18,8 +18,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..core.attachment import File
-from ..core.call import Effect, MediaPart, TextPart
-from ..core.errors import CallError, ResourceLimit, ToolError, Unavailable, UsageError
+from ..core.call import Effect, MediaPart, Problem, TextPart
+from ..core.errors import CallError, InvalidArguments, ResourceLimit, ToolError, Unavailable, UsageError
+from ..core.json import Json, JsonObject
 from ..core.secret_values import is_secret_name
 from ..core.visible import shown_path
 from ..sandbox.jail import Jail
@@ -38,6 +39,8 @@ NAMES_MAX = 2_000
 DEPTH_MAX = 16
 """Folders that are nested deeper are not looked into."""
 HIDDEN = ("tmp", "__pycache__")
+INPUT = "input"
+"""The folder of attachments. Beside a script, a file called `json.py` would be imported in the place of `json`."""
 ENDING_S = 15.0
 """Seconds to start a command, and to end the command and collect its files."""
 SECRET_CHARS_MIN = 4
@@ -301,3 +304,39 @@ def _news(name: str, folder: int, known: KnownFile | None, is_wanted: bool) -> b
             return f"{size} bytes; at most {FILES_MAX} files are taken"
         file.seek(0)
         return file.read(FILE_BYTES_MAX)
+
+
+def placed_attachments(
+    names: Sequence[str], arguments: JsonObject, attachments: Mapping[str, MediaPart]
+) -> tuple[dict[str, bytes], JsonObject]:
+    """The files that a command finds in its work folder, and the arguments with their names in the place of handles.
+
+    Args:
+        names: the arguments that are handles, or lists of handles.
+        arguments: all arguments.
+        attachments: those of the run, by their handles.
+
+    Raises:
+        InvalidArguments: no attachment has this handle, or its bytes are not at hand.
+    """
+    files: dict[str, bytes] = {}
+    changed: JsonObject = dict(arguments)
+
+    def place(name: str, handle: Json) -> str:
+        part = attachments.get(handle) if isinstance(handle, str) else None
+        if part is None or (part.url and not part.data):
+            expected = f"the handle of an attached file: {', '.join(attachments) or 'there is none'}"
+            raise InvalidArguments([Problem(name, "attachment", expected, str(handle)[:100])])
+        called = f"{INPUT}/{file_name(part)}"
+        while called in files:
+            called = f"{INPUT}/_{called.removeprefix(f'{INPUT}/')}"
+        files[called] = part.data
+        return called
+
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, list):
+            changed[name] = [place(name, handle) for handle in value]
+        elif value is not None:
+            changed[name] = place(name, value)
+    return files, changed

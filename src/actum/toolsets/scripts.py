@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from ..core.attachment import HANDLE
-from ..core.call import MediaPart, Problem, TextPart, ToolCall, ToolResult
+from ..core.call import Problem, TextPart, ToolCall, ToolResult
 from ..core.errors import BadTool, InvalidArguments, Unavailable, UnknownTool, UsageError
 from ..core.interfaces import Context
 from ..core.json import Json, JsonObject, dumps
@@ -24,7 +24,7 @@ from ..core.tool import Effects, Tool
 from ..sandbox.jail import Jail
 from ..transport.egress import Egress
 from .function.returned import result_of
-from .jailed_command import file_name, media, patience_s, run_command
+from .jailed_command import media, patience_s, placed_attachments, run_command
 from .script_header import (
     Parameter,
     ScriptHeader,
@@ -40,8 +40,6 @@ SCRIPT_BYTES_MAX = 1024 * 1024
 SCRIPTS_MAX = 500
 ARGUMENT_BYTES_MAX = 100_000
 """So long may one word of a command line be; Linux takes 128 KiB."""
-INPUT = "input"
-"""The folder of attachments. Beside the script, a file called `json.py` would be imported in the place of `json`."""
 
 
 class ScriptProblem(Struct, frozen=True):
@@ -166,7 +164,7 @@ class ScriptToolset:
             raise Unavailable(
                 "The script {path} was changed since it was listed; list the tools again.", path=script.path.name
             )
-        files, arguments = _placed(script, call.arguments, context.attachments)
+        files, arguments = placed_attachments(script.header.files, call.arguments, context.attachments)
         files[script.path.name] = code
         command, stdin = [*_interpreter(script.path, code), script.path.name], b""
         if script.header.arguments == "words":
@@ -288,34 +286,3 @@ def _interpreter(path: Path, code: bytes) -> list[str]:
         return [sys.executable]
     first = code.split(b"\n", 1)[0]
     return ["bash"] if first.startswith(b"#!") and b"bash" in first else ["sh"]
-
-
-def _placed(
-    script: Script, arguments: JsonObject, attachments: Mapping[str, MediaPart]
-) -> tuple[dict[str, bytes], JsonObject]:
-    """The files that the script finds in its work folder, and the arguments with their names in the place of handles.
-
-    Raises:
-        InvalidArguments: no attachment has this handle, or its bytes are not at hand.
-    """
-    files: dict[str, bytes] = {}
-    changed: JsonObject = dict(arguments)
-
-    def place(name: str, handle: Json) -> str:
-        part = attachments.get(handle) if isinstance(handle, str) else None
-        if part is None or (part.url and not part.data):
-            expected = f"the handle of an attached file: {', '.join(attachments) or 'there is none'}"
-            raise InvalidArguments([Problem(name, "attachment", expected, str(handle)[:100])])
-        called = f"{INPUT}/{file_name(part)}"
-        while called in files:
-            called = f"{INPUT}/_{called.removeprefix(f'{INPUT}/')}"
-        files[called] = part.data
-        return called
-
-    for name in script.header.files:
-        value = arguments.get(name)
-        if isinstance(value, list):
-            changed[name] = [place(name, handle) for handle in value]
-        elif value is not None:
-            changed[name] = place(name, value)
-    return files, changed

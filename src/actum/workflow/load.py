@@ -24,6 +24,7 @@ from ..core.json import Json, JsonObject
 from ..core.model_settings import ModelSettings
 from ..core.secret_values import secret_paths
 from ..core.stored.definitions import reference
+from ..protocols.source_text import BYTES_MAX, YAML_BYTES_MAX, Place, SourceText
 from ..schema.schema import compile_schema
 from .definition.expression import ROOTS, Expression, ListOf, Named, ObjectOf, compile_value, is_computed
 from .definition.graph import Definition, Edge, Graph, GraphNode
@@ -47,7 +48,7 @@ from .definition.settings import (
     WorkflowNode,
     WorkflowText,
 )
-from .definition.text import BYTES_MAX, YAML_BYTES_MAX, BadWorkflow, Place, SourceText, read_text
+from .definition.text import BadWorkflow, read_text
 from .request import place_problems
 from .template import syntax_problem
 from .tools import literal_origin, placeholders

@@ -11,11 +11,11 @@ from ..core.definition import TextProblem
 from ..core.errors import tell_problem
 from ..core.json import JsonObject, kind_of
 from ..core.tool import Tool
+from ..protocols.source_text import Place
 from ..schema.schema import compile_schema
 from .definition.expression import Expression, Literal, ObjectOf, Reference
 from .definition.graph import Definition, Graph, GraphNode
 from .definition.settings import AgentNode, EachNode, KnowledgeNode, WorkflowNode
-from .definition.text import Place
 from .definition.tool_names import tool_names
 from .definition.value_types import Kinds, ValueType, samples_of, type_of, type_of_node
 from .load import CheckedText

@@ -6,7 +6,6 @@ They are tools like any other: their calls go through the call path, and a polic
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Sequence
 from urllib.parse import urlsplit, urlunsplit
 
@@ -20,8 +19,7 @@ from ..core.tool import Effects, Tool
 from ..protocols.bound_text.form import form_of
 from ..protocols.bound_text.part import NoPlace
 from ..sandbox.jail import Jail
-from ..toolsets.code import find_node
-from ..toolsets.jailed_command import CommandOutput, run_command
+from ..toolsets.code_main import run_main
 from ..transport.egress import Egress
 from ..transport.fetcher import Fetcher
 from ..transport.guard import AddressRefused, Guard
@@ -34,26 +32,6 @@ CODE_TOOL = "workflow_code"
 HTTP_READ_TOOL = "workflow_http_read"
 HTTP_SEND_TOOL = "workflow_http_send"
 READING = frozenset({"GET", "HEAD"})
-
-_RESULT = ".result"
-_INPUTS = "inputs.json"
-
-_PYTHON = f"""\
-import json, sys
-sys.path.append(sys.path.pop(0))
-given = json.load(open({_INPUTS!r}, encoding="utf-8"))
-names = {{"__name__": "workflow_code"}}
-exec(compile(open("code.py", encoding="utf-8").read(), "code.py", "exec"), names)
-value = names["main"](**given)
-open({_RESULT!r}, "w", encoding="utf-8").write(json.dumps(value))
-"""
-_JAVASCRIPT = f"""\
-const fs = require("fs");
-globalThis.require = require("module").createRequire(process.cwd() + "/code.js");
-const given = JSON.parse(fs.readFileSync("{_INPUTS}", "utf8"));
-const main = require("vm").runInThisContext(fs.readFileSync("code.js", "utf8") + "\\nmain;", {{ filename: "code.js" }});
-Promise.resolve(main(given)).then((value) => fs.writeFileSync("{_RESULT}", JSON.stringify(value ?? null)));
-"""
 
 
 class WorkflowTools:
@@ -96,25 +74,11 @@ class WorkflowTools:
             CallError: as `core.errors` says.
         """
         if call.name == CODE_TOOL:
-            return ToolResult(call.id, structured=await self._run(call.arguments))
+            given, inputs = call.arguments, call.arguments.get("inputs", {})
+            assert isinstance(inputs, dict)  # as the schema of the tool says
+            value = await run_main(str(given["language"]), str(given["code"]), inputs, self._jail)
+            return ToolResult(call.id, structured=value)
         return ToolResult(call.id, structured=await self._send(call.arguments, context))
-
-    async def _run(self, given: JsonObject) -> Json:
-        language, code, inputs = str(given["language"]), str(given["code"]), given.get("inputs", {})
-        files = {_INPUTS: dumps(inputs).encode()}
-        if language == "python":
-            files |= {"code.py": code.encode(), ".run.py": _PYTHON.encode()}
-            output = await run_command([sys.executable, ".run.py"], self._jail, files, collect=(_RESULT,))
-        elif language == "javascript":
-            node = find_node()
-            jail = structs.replace(self._jail, read=(*self._jail.read, str(node)))
-            files |= {"code.js": code.encode(), ".run.cjs": _JAVASCRIPT.encode()}
-            output = await run_command([str(node), ".run.cjs"], jail, files, collect=(_RESULT,))
-        else:
-            files["script.sh"] = code.encode()
-            output = await run_command(["sh", "script.sh"], self._jail, files)
-            return output.said
-        return _result(output)
 
     async def _send(self, given: JsonObject, context: Context) -> Json:
         try:
@@ -152,18 +116,6 @@ class WorkflowTools:
         if answer.status >= 400:
             raise ToolError(f"The server answered with status {answer.status}. {text[:500]}".rstrip())
         return found
-
-
-def _result(output: CommandOutput) -> Json:
-    written = output.files.get(_RESULT)
-    if written is None and output.left_out:
-        raise ToolError("What main() returned could not be taken. {left_out}", left_out=output.left_out)
-    if written is None:
-        raise ToolError("The code ended before main() had returned a value.")
-    try:
-        return parse(written)[0]
-    except JsonProblem as problem:
-        raise ToolError("What main() returned is no JSON: {why}", why=problem) from None
 
 
 def _secret(context: Context, name: str) -> str:

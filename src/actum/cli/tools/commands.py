@@ -24,6 +24,7 @@ from ...dialects.api.tool_schema import unsaid
 from ...protocols.plain_text import shown
 from ...runs.given_tools import sort_out
 from ...schema.signature import ToolWarning
+from ...toolsets.declared.declaration import declaration_schema
 from ...toolsets.function.function import FunctionTool
 from ...toolsets.http.toolset import ApiToolset
 from ...toolsets.wrappers import innermost, label_problems
@@ -98,13 +99,22 @@ def show_tool(name: ToolName, tools: ToolsFlag = None, mcp: McpFlag = None, as_j
 
 @app.command("schema")
 def show_schema(
-    name: ToolName,
+    name: Annotated[str, typer.Argument(help="The tool's name.")] = "",
+    declaration: Annotated[
+        bool, typer.Option("--declaration", help="The schema of a declaration, with which a tool is declared.")
+    ] = False,
     dialect: Annotated[str, typer.Option("--dialect", "-d", metavar="NAME", help="As this dialect says it.")] = "",
     tools: ToolsFlag = None,
     mcp: McpFlag = None,
 ) -> None:
     """Print a tool's JSON Schema, or what a model is told of it in a dialect."""
     terminal = Terminal()
+    if declaration:
+        schema, others = declaration_schema()
+        terminal.json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": {**others}})
+        return
+    if not name:
+        raise UsageError("name a tool, or give --declaration")
     tool = find_tool(_listed(terminal, tools, mcp), name)
     told: Json = tool.parameters if not dialect else as_told(tool, dialect)
     if isinstance(told, str):

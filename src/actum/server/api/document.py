@@ -15,6 +15,7 @@ from ...core.json import Json, JsonObject
 from ...features.described import attributes_in
 from ...features.operation import AnswerKind, Operation
 from ...features.refusal import ProblemDetails, phrase
+from ...toolsets.declared.declaration import declaration_schema
 from ..scopes import SCOPES
 from .problem import PROBLEM_TYPE
 
@@ -85,6 +86,8 @@ def document(operations: Iterable[Operation], *, version: str, features: Mapping
         assert isinstance(place, dict)
         place[operation.method] = _operation(operation)
     tags: list[JsonObject] = [{"name": name, "description": title} for name, title in (features or {}).items()]
+    declaration, others = declaration_schema("#/components/schemas/{name}")
+    components |= {"ToolDeclaration": declaration, **others}
     schemas: JsonObject = {name: _described(schema) for name, schema in sorted(components.items())}
     return {
         "openapi": "3.1.1",

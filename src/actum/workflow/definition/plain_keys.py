@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ...core.json import Json
 from ...core.secrets.redaction import LOOKING, NAMED, names_secret
-from .text import Place
+from ...protocols.source_text import Place
 
 LENGTH_MIN = 6
 _REFERENCE = re.compile(r"\$\{[^{}]*\}")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ...core.json import Json, JsonObject, dumps
-from ..definition.text import plain_scalar
+from ...protocols.source_text import plain_scalar
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[ /.-][A-Za-z0-9_]+)*")
 _BLOCK = re.compile(r"[\n\t -\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+")

@@ -11,7 +11,8 @@ from msgspec import Struct, structs
 
 from ....core.definition import TextProblem
 from ....core.json import Json, JsonObject
-from ...definition.text import BYTES_MAX, BadWorkflow, read_text
+from ....protocols.source_text import BYTES_MAX
+from ...definition.text import BadWorkflow, read_text
 from ..surrogates import whole
 
 MEMBERS_MAX = 200

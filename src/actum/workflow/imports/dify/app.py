@@ -11,7 +11,8 @@ import re
 
 from ....core.definition import TextProblem
 from ....core.json import JsonObject, dumps
-from ...definition.text import BYTES_MAX, BadWorkflow, read_text
+from ....protocols.source_text import BYTES_MAX
+from ...definition.text import BadWorkflow, read_text
 from ..imported import ImportedApp, name_of, sound_text
 from ..ref import DOLLAR
 from ..report import FieldReader, ImportNotes

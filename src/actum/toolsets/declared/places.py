@@ -1,0 +1,261 @@
+"""Makes tools of declarations: a request for `http`, code in a jail for `python` and `shell`, a function for `module`.
+
+The other places are things of a server that a name stands for. A declaration without a place is a bare definition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+from urllib.parse import urlencode
+
+from msgspec import structs
+
+from ...core.call import ToolCall, ToolResult
+from ...core.definition import BadText, TextProblem
+from ...core.errors import PermissionDenied, UnknownTool, UsageError
+from ...core.interfaces import Context, Toolset
+from ...core.json import Json, JsonObject
+from ...core.tool import Effects, Tool
+from ...protocols.openapi.endpoint import EndpointTemplate, setup_of
+from ...sandbox.jail import Jail
+from ...transport.egress import Egress
+from ...transport.fetcher import Fetcher
+from ..code_main import run_main
+from ..function.function import FunctionTool, FunctionToolset
+from ..http.toolset import ApiToolset
+from ..jailed_command import patience_s, placed_attachments
+from ..wrappers import Wrapper
+from .declaration import HttpPlace, ToolDeclaration, declaration_of
+
+
+def given_declaration(given: Mapping[str, object]) -> Toolset | Tool:
+    """What a program means by a dictionary in `tools=`.
+
+    Args:
+        given: the declaration; `module` may be the function itself.
+
+    Raises:
+        BadText: something is wrong with the declaration.
+        UsageError: its place is one that a program gives in another way.
+    """
+    function = given.get("module")
+    if callable(function):
+        written = {**given, "module": "program:function"}
+        return declared_tool(declaration_of(cast("Mapping[str, Json]", written)), function=function)
+    declared = declaration_of(cast("Mapping[str, Json]", given))
+    if declared.place in _INSTEAD:
+        told = f"a program gives no {declared.place} by its name"
+        raise BadText([TextProblem(told, hint=_INSTEAD[declared.place], path=declared.place)])
+    return declared_tool(declared)
+
+
+_INSTEAD = {
+    "mcp": "give the McpToolset",
+    "a2a": "give the A2AToolset",
+    "workflow": "give the workflow",
+    "agent": "give the agent",
+    "module": "give the function",
+}
+
+
+def declared_tool(
+    declaration: ToolDeclaration,
+    *,
+    function: Callable[..., object] | None = None,
+    jail: Jail | None = None,
+    egress: Egress | None = None,
+    fetcher: Fetcher | None = None,
+) -> Toolset | Tool:
+    """The tool of a declaration, or its definition where the declaration names no place.
+
+    Args:
+        declaration: as it was read.
+        function: what `module` names.
+        jail: the operator's, for code.
+        egress: the operator's rules for outgoing calls.
+        fetcher: sends the requests of `http`; by default one that reaches the declared origin.
+
+    Raises:
+        BadText: the place can not be used as it is declared, or it does more than the declaration says.
+        UsageError: the place is a name that only a server knows.
+    """
+    if declaration.http is not None:
+        inside, does = _of_http(declaration, declaration.http, egress, fetcher)
+    elif declaration.python is not None or declaration.shell is not None:
+        code = DeclaredCode(declaration, jail or Jail(), egress)
+        inside, does = code, code.does
+    elif function is not None:
+        made = function if isinstance(function, FunctionTool) else FunctionTool(function)
+        inside, does = FunctionToolset([made]), made.definition.effects
+    elif declaration.place:
+        raise UsageError("a tool of the place {place} belongs to a server", place=declaration.place)
+    else:
+        if declaration.users or declaration.roles:
+            field = "users" if declaration.users else "roles"
+            told = f"{field} hold for a tool that runs at a place, and this declaration names none"
+            raise BadText([TextProblem(told, hint="name a place, or write a policy", path=field)])
+        return _tool(declaration, None)
+    return _Declared(inside, declaration, does)
+
+
+def _tool(declaration: ToolDeclaration, does: frozenset[Effects] | None) -> Tool:
+    """The definition of a tool.
+
+    Raises:
+        BadText: the place does more than the declaration says.
+    """
+    effects = does if declaration.effects is None else declaration.effects
+    missing = sorted((does or frozenset()) - (effects or frozenset()) - {"read"})
+    if missing:
+        told = f"the place {declaration.place} has the effect {missing[0]}, and the declaration does not say so"
+        raise BadText([TextProblem(told, hint=f"write {missing[0]} into effects", path="effects")])
+    return Tool(
+        name=declaration.name,
+        description=declaration.description,
+        parameters=declaration.parameters,
+        strict=declaration.strict,
+        effects=effects,
+        sinks=declaration.sinks,
+        approval=declaration.approval,
+        idempotent=declaration.idempotent,
+        timeout_s=declaration.timeout,
+    )
+
+
+class _Declared(Wrapper):
+    """The one tool of a toolset, with the definition that the declaration gives it, for those who may call it."""
+
+    def __init__(self, toolset: Toolset, declaration: ToolDeclaration, does: frozenset[Effects] | None) -> None:
+        self._declaration = declaration
+        self._tool = _tool(declaration, does)
+        super().__init__(toolset)
+
+    def shown(self, tool: Tool) -> Tool:
+        own = self._tool
+        return structs.replace(
+            own,
+            sinks=tool.sinks if own.sinks is None else own.sinks,
+            approval=own.approval or tool.approval,
+            idempotent=own.idempotent or tool.idempotent,
+            timeout_s=tool.timeout_s if own.timeout_s is None else own.timeout_s,
+            jailed=tool.jailed,
+            version=tool.version,
+        )
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Make the call, for those who may.
+
+        Raises:
+            PermissionDenied: the declaration names users or roles, and the caller is none of these.
+        """
+        users, roles = self._declaration.users, self._declaration.roles
+        if (users or roles) and context.principal not in users and not set(roles) & set(context.roles):
+            raise PermissionDenied("The tool {call!r} is for other users.", call=call.name)
+        return await super().execute(call, context)
+
+
+class DeclaredCode:
+    """Code in a jail as one tool.
+
+    Args:
+        declaration: with `python` or `shell`.
+        jail: the operator's. The code reaches those of its hosts that the declaration names.
+        egress: the operator's rules for outgoing calls.
+
+    Attributes:
+        does: its effects.
+
+    Raises:
+        BadText: the declaration names a host that the jail does not allow.
+    """
+
+    generation = 0
+
+    def __init__(self, declaration: ToolDeclaration, jail: Jail, egress: Egress | None) -> None:
+        code = declaration.python or declaration.shell
+        assert code is not None
+        for host in code.hosts:
+            if host not in jail.hosts:
+                told = f"{host[:100]!r} is not one of the hosts that [sandbox] allows"
+                raise BadText([TextProblem(told, path=f"{declaration.place}.hosts")])
+        self._code = code
+        self._language = declaration.place
+        self._jail = structs.replace(jail, hosts=code.hosts)
+        self._egress = egress
+        self.does: frozenset[Effects] = frozenset({"execute", "send"} if code.hosts else {"execute"})
+        self._tool = Tool(
+            name=declaration.name,
+            parameters=declaration.parameters,
+            effects=self.does,
+            idempotent=self._jail.changes_nothing_outside,
+            timeout_s=patience_s(self._jail),
+            jailed=True,
+            version=hashlib.sha256(code.source.encode("utf-8", "replace")).hexdigest(),
+        )
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The one tool."""
+        return (self._tool,)
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Run the code.
+
+        Raises:
+            UnknownTool: the call is for another tool.
+            CallError: as `run_main`.
+        """
+        if call.name != self._tool.name:
+            raise UnknownTool("There is no tool {call!r}.", call=call.name)
+        files, arguments = placed_attachments(self._code.files, call.arguments, context.attachments)
+        jail = self._jail.lowered(context.process_limits)
+        value = await run_main(self._language, self._code.source, arguments, jail, files=files, egress=self._egress)
+        return ToolResult(call.id, structured=value)
+
+
+def _of_http(
+    declaration: ToolDeclaration, place: HttpPlace, egress: Egress | None, fetcher: Fetcher | None
+) -> tuple[Toolset, frozenset[Effects] | None]:
+    """One request as a toolset, and what it does."""
+    query = urlencode(place.query, safe="{}")
+    endpoint = EndpointTemplate(
+        name=declaration.name,
+        method=place.method,
+        url=place.url + (("&" if "?" in place.url else "?") + query if query else ""),
+        description=declaration.description,
+        headers=place.headers,
+        body=place.body,
+        secrets=place.secret,
+        idempotency_header=place.idempotency_header,
+        pick=place.pick,
+    )
+    try:
+        setup = setup_of(endpoint)
+    except UsageError as error:
+        raise BadText([TextProblem(str(error), path="http")]) from None
+    operation = setup.api.operations[0]
+    _check_placed(declaration, operation.tool)
+    tool = structs.replace(operation.tool, parameters=declaration.parameters)
+    api = structs.replace(setup.api, operations=(structs.replace(operation, tool=tool),))
+    approved = structs.replace(setup, api=api).approving()
+    return ApiToolset(approved, egress=egress, fetcher=fetcher), tool.effects
+
+
+def _check_placed(declaration: ToolDeclaration, written: Tool) -> None:
+    """See that each parameter goes somewhere, and that each place has its parameter.
+
+    Raises:
+        BadText: one does not.
+    """
+    properties: JsonObject = dict(declaration.parameters.get("properties") or {})  # type: ignore[arg-type]  # checked
+    placed = set(written.property_schemas())
+    problems = [
+        TextProblem(f"{{{name}}} is none of the parameters", hint=f"declare {name}", path="http")
+        for name in sorted(placed - set(properties))
+    ] + [
+        TextProblem(f"the parameter {name[:60]!r} goes nowhere", hint=f"write {{{name[:60]}}}", path="http")
+        for name in sorted(set(properties) - placed)
+    ]
+    if problems:
+        raise BadText(problems)
