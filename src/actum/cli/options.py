@@ -49,8 +49,9 @@ ToolsFlag = Annotated[
         "--tools",
         "-t",
         metavar="WHERE",
-        help="everyday, file.py, file.py:name, module:name, code, folder/ for its scripts, none, or mcp for a model "
-        "that looks for the tools of MCP servers itself; may be repeated. Default: everyday.",
+        help="everyday, file.py, file.py:name, module:name, file.json that declares a tool, code, folder/ for its "
+        "scripts, none, or mcp for a model that looks for the tools of MCP servers itself; may be repeated. Default: "
+        "everyday.",
     ),
 ]
 McpFlag = Annotated[

@@ -11,13 +11,17 @@ from typing import TypeGuard
 
 from msgspec import structs
 
+from ..core.definition import BadText
 from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Toolset
 from ..core.process.installed import Installed, installed_one
 from ..core.tool import Tool
 from ..features.feature import FeatureOn
 from ..runs.given_tools import Toolish, sort_out
+from ..sandbox.jail import Jail
 from ..toolsets.code import code_tools
+from ..toolsets.declared.declaration import read_declaration
+from ..toolsets.declared.places import declared_tool
 from ..toolsets.everyday import everyday_tools
 from ..toolsets.function.function import FunctionTool
 from ..toolsets.scripts import ScriptToolset
@@ -28,22 +32,24 @@ from .features import features_of
 from .remote_agents import A2A_SOURCE, open_remote_agent
 from .settings import CODE, EVERYDAY, FINDER, SandboxTable, Settings, ToolSource
 from .settings_watch import open_egress
-from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
+from .user_code import kind_of, load_module, load_object, load_objects, names_one_object, public_objects
 
 TOOLSETS = "actum.toolsets"
 """The group of the entry points by which installed packages bring toolsets."""
 API_SOURCES = ("openapi:", "http:")
+DECLARED = (".json", ".yaml", ".yml", ".toml")
+"""The endings of files that declare a tool."""
 
 
 def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -> list[Toolish]:
     """The tools that the settings name.
 
     A name is `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
-    decorated), `file.py:name`, `module` or `module:name`; `code`, or `folder/` for the scripts of a folder;
-    `openapi:NAME` or `http:NAME` for an API that was added with `actum tools add`; `a2a:NAME` for a remote agent of
-    the settings, `a2a:https://...` for one at an address; the name of a feature that is on, or of a toolset of an
-    installed package; or a `ToolSource` around such a name. Where no setting names tools, those of the features that
-    are on stand beside the everyday ones.
+    decorated), `file.py:name`, `module` or `module:name`; `file.json`, `.yaml` or `.toml` that declares a tool; `code`,
+    or `folder/` for the scripts of a folder; `openapi:NAME` or `http:NAME` for an API that was added with `actum tools
+    add`; `a2a:NAME` for a remote agent of the settings, `a2a:https://...` for one at an address; the name of a feature
+    that is on, or of a toolset of an installed package; or a `ToolSource` around such a name. Where no setting names
+    tools, those of the features that are on stand beside the everyday ones.
 
     Args:
         settings: the names, what code and scripts may do, and the rules for outgoing calls.
@@ -76,6 +82,8 @@ def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, e
             found.append(open_api(name.partition(":")[2], os.environ, egress))
         elif name.startswith(A2A_SOURCE):
             found.append(open_remote_agent(name, settings.a2a, os.environ, egress, settings.serve.public))
+        elif name.endswith(DECLARED):
+            found.append(_declared(name, settings.sandbox.jail(folder), egress))
         elif "/" in name and Path(name).expanduser().is_dir():
             found.append(_scripts(name, settings.sandbox, folder, egress))
         elif name not in ("none", FINDER):
@@ -162,6 +170,26 @@ def _wrapped(entry: ToolSource, tools: Sequence[Toolish]) -> Toolset:
     return prefixed(entry.prefix, wrapped) if entry.prefix else wrapped
 
 
+def _declared(name: str, jail: Jail, egress: Egress) -> Toolset | Tool:
+    """The tool that a file declares.
+
+    Raises:
+        UsageError: the file can not be read, or something is wrong with the declaration.
+    """
+    try:
+        declared = read_declaration(Path(name).expanduser().read_text("utf-8"))
+        function = load_object(declared.module) if declared.module is not None else None
+        if function is not None and not callable(function):
+            raise UsageError("{module} is {kind}, and no function", module=declared.module, kind=kind_of(function))
+        return declared_tool(declared, function=function, jail=jail, egress=egress)
+    except OSError as error:
+        raise UsageError("{path} can not be read: {why}", path=name, why=error.strerror) from None
+    except UnicodeDecodeError:
+        raise UsageError("{path} is not UTF-8 text", path=name) from None
+    except BadText as bad:
+        raise UsageError("{path}: {why}", path=name, why=bad) from None
+
+
 def _tools_in(spec: str) -> list[Toolish]:
     """The tools that a file, a module, or one name of it holds."""
     if not names_one_object(spec):
@@ -197,4 +225,4 @@ def _all_tools(module: ModuleType, spec: str) -> list[Toolish]:
 def _is_toolish(thing: object) -> TypeGuard[Toolish]:
     if isinstance(thing, type):
         return False
-    return callable(thing) or isinstance(thing, Tool | FunctionTool | Toolset) or hasattr(thing, "as_tool")
+    return callable(thing) or isinstance(thing, Tool | FunctionTool | Toolset | Mapping) or hasattr(thing, "as_tool")
