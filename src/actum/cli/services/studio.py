@@ -16,6 +16,7 @@ from msgspec import structs
 
 from ...compose.extras import check_extras
 from ...compose.journals import journal_place
+from ...compose.secrets import make_key_file
 from ...compose.settings import ServeSettings, Settings
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
@@ -82,6 +83,8 @@ async def _studio(
             async with options.journal(settings) as opened:
                 await shown.tell(opened, shown.address())
             return DONE
+        if (made := make_key_file(os.environ)) is not None:
+            Terminal().note("No keyring answers here: a new key file seals the secrets, {file}", file=made)
         # Other programs and other users of this machine reach the port, too.
         return await run(settings, reread, key_env, insecure=insecure, wants_key=True, begun=shown.begun)
 
