@@ -89,7 +89,8 @@ def test_people_read_every_sentence_in_chinese_and_programs_most() -> None:
 def test_of_a_damaged_catalogue_the_sound_entries_are_read() -> None:
     whole = CATALOGUE.read_text("utf-8")
     assert entries(whole) == catalogue()
-    assert entries(whole[len(whole) // 2 :] + 'msgid "a\\x"\nmsgstr "b"\n').items() <= catalogue().items()
+    half = entries(whole[len(whole) // 2 :] + 'msgid "a\\x"\nmsgstr "b"\n')  # the cut may take the context of an entry
+    assert {(key[1], said) for key, said in half.items()} <= {(key[1], said) for key, said in catalogue().items()}
     assert entries("") == entries("\x00\x01") == entries('msgid "a"\nmsgstr "b') == {}
 
 
