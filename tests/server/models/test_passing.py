@@ -129,6 +129,7 @@ NEW_TURN: list[dict[str, object]] = [
 ]
 FORMS: dict[str, tuple[list[dict[str, object]], dict[str, object], bool]] = {
     "2023": ([], {"functions": [FUNCTION], "function_call": {"name": "add"}}, True),
+    "2023 as Anthropic says": ([], {"functions": [FUNCTION], "tool_choice": {"type": "tool", "name": "add"}}, True),
     "2023, the second request": (OLD_TURN, {}, True),
     "2023, after tools": (NEW_TURN, {"functions": [FUNCTION]}, True),
     "today": ([], {"tools": [{"type": "function", "function": FUNCTION}], "tool_choice": "required"}, False),

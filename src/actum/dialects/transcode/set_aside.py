@@ -20,6 +20,8 @@ _UPLOADED = "an uploaded file is known only to the API that keeps it; it is name
 _STORED = "a stored item is known only to the API that keeps it"
 _CUSTOM = "it is offered as a function with one text, `input`"
 _NO_CHOICE = "it is about a tool that was left out"
+_CHOICES = (None, "function", "custom", "tool", "allowed_tools", "auto", "none", "required", "any")
+"""The types of a choice that are not about a tool of the API itself; some clients say `tool`, as Anthropic does."""
 _LEVELS = 4
 """Content may stand in content: blocks in the answer to a call."""
 
@@ -133,7 +135,7 @@ class _Found:
         if self._api == "anthropic_messages":
             is_left_out = kind == "tool" and choice.get("name") in self._left_out
         else:
-            is_left_out = kind not in (None, "function", "custom", "allowed_tools", "auto", "none", "required", "any")
+            is_left_out = kind not in _CHOICES
         if is_left_out:
             self._lose("tool_choice", choice, _NO_CHOICE)
             return None
