@@ -395,3 +395,23 @@ async def test_a_run_that_this_server_let_go_of_goes_on_when_another_process_has
         assert it.bank.calls == ["pay"] * (1 + agreed)
         await other.close()
     await journal.close()
+
+
+async def test_files_come_along_with_a_question_and_a_tool_is_handed_them() -> None:
+    model = answering("Seen.")
+    async with application(model) as it:
+        file = {"name": "plan.png", "media_type": "image/png", "data": "iVBORw0KGgo="}
+        body = {"question": "What is this?", "attachments": [file]}
+        run = (await it.ask("POST", "/v1/runs", body)).json()["id"]
+        await it.until(run, "done")
+        told = str(model.requests[0].messages)
+        assert "plan.png" in told
+        assert "att_1" in told
+        for wrong, place in (
+            ({"data": "%%%"}, "attachments[0].data"),
+            ({"media_type": "png"}, "attachments[0].media_type"),
+            ({"path": "/etc/passwd"}, "attachments[0]"),
+        ):
+            refused = await it.ask("POST", "/v1/runs", {"question": "x", "attachments": [file | wrong]})
+            assert (refused.status_code, place in refused.text) == (422, True), refused.text
+        assert (await it.ask("POST", "/v1/runs", body | {"execute_async": True})).status_code == 422

@@ -23,6 +23,20 @@ RunStatus = Literal[
 waits for is answered. `interrupted`: the process that carried the run out has ended; `resume` goes on with the run."""
 
 
+class AttachedFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file that is given along with a question.
+
+    Attributes:
+        name: the name of the file.
+        media_type: what the file is, such as `image/png`.
+        data: the bytes of the file in Base64.
+    """
+
+    name: Name = ""
+    media_type: Annotated[str, Meta(pattern=r"^[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}$")]
+    data: bytes
+
+
 class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question to an agent.
 
@@ -31,11 +45,14 @@ class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
         agent: the name of the agent; may be left out where the server has one agent.
         session: the conversation that the question belongs to, by an id that the caller chooses; empty for a question
             that stands alone.
+        attachments: files for the tools of the agent, which get them by the handles `att_1`, `att_2`, ... The body of a
+            request, files included, has the limit `body_bytes` of the server.
     """
 
     question: Annotated[str, Meta(min_length=1)]
     agent: Name = ""
     session: SessionId = ""
+    attachments: Annotated[tuple[AttachedFile, ...], Meta(max_length=64)] = ()
 
 
 class RunBegun(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 
-from ....core.call import TextPart
+from ....core.call import MediaPart, TextPart
 from ....core.errors import Busy
 from ....core.identity import Identity
 from ....core.interfaces import Journal, RunFilter
@@ -53,6 +53,8 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
     question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
     api.check_question(agent, question)
+    if body.execute_async and body.attachments:
+        raise Refusal(422, "invalid", "attachments: a task takes no files. Ask without execute_async.")
     if body.execute_async:
         return await accept_run(api, asked, agent, question, body.session)
     await api.begin(
@@ -60,6 +62,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
         lambda emit: agent.run(
             question,
             conversation=body.session,
+            attachments=[MediaPart(each.media_type, each.data, name=each.name) for each in body.attachments],
             principal=who.principal,
             tenant=who.tenant,
             roles=who.roles,

@@ -29,7 +29,7 @@ export const TEXTS = dictionary(
     resume: "Resume",
     again: "Ask again",
     remove: "Remove {name}",
-    tooLarge: "The files are larger than 20 MB together.",
+    tooLarge: "The files are larger than 2.9 MB together.",
   },
   {
     agent: "智能体",
@@ -58,6 +58,6 @@ export const TEXTS = dictionary(
     resume: "继续",
     again: "再问一次",
     remove: "移除 {name}",
-    tooLarge: "文件总大小超过 20 MB。",
+    tooLarge: "文件总大小超过 2.9 MB。",
   },
 );

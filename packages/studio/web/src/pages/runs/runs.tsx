@@ -17,7 +17,6 @@ const TEXTS = dictionary(
     status: "Status",
     any: "any",
     agent: "Agent",
-    tool: "Tool",
     question: "Question",
     who: "Who",
     began: "Began",
@@ -28,7 +27,6 @@ const TEXTS = dictionary(
     status: "状态",
     any: "任意",
     agent: "智能体",
-    tool: "工具",
     question: "问题",
     who: "谁",
     began: "开始",
@@ -38,7 +36,7 @@ const TEXTS = dictionary(
 );
 
 const STATUSES: readonly State[] = ["waiting", "running", "done", "stopped", "failed", "interrupted"];
-type Filters = Partial<Record<"status" | "agent" | "tool" | "text", string>>;
+type Filters = Partial<Record<"status" | "agent", string>>;
 
 export default function Runs() {
   const { run } = useParams({ strict: false }) as { run?: string };
@@ -74,10 +72,6 @@ function List() {
       <h1>{title}</h1>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <label>
-          {common("search")}
-          <input type="search" value={filters.text ?? ""} onChange={(event) => filter("text", event.target.value)} />
-        </label>
-        <label>
           {say("status")}
           <select value={filters.status ?? ""} onChange={(event) => filter("status", event.target.value)}>
             <option value="">{say("any")}</option>
@@ -88,12 +82,10 @@ function List() {
             ))}
           </select>
         </label>
-        {(["agent", "tool"] as const).map((name) => (
-          <label key={name}>
-            {say(name)}
-            <input value={filters[name] ?? ""} onChange={(event) => filter(name, event.target.value)} />
-          </label>
-        ))}
+        <label>
+          {say("agent")}
+          <input value={filters.agent ?? ""} onChange={(event) => filter("agent", event.target.value)} />
+        </label>
       </form>
       <Asked
         query={{ data: runs, error: query.error, refetch: query.refetch }}
