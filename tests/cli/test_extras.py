@@ -101,6 +101,8 @@ def test_servers_that_were_added_hide_nothing_else_where_their_extra_is_missing(
         assert done.exit_code == 0, done.stderr
         assert ("calculate" if words[0] == "tools" else "5") in done.stdout
     assert run("tools", "list").stderr.count("pip install 'actum[mcp]'") == 1
+    for name in [name for name in sys.modules if name.startswith(("actum.toolsets.mcp", "actum.compose.mcp"))]:
+        monkeypatch.delitem(sys.modules, name)  # what another test of this process has loaded
     refused = run("run", "What is 2 + 3?", "--mcp", "files")
     assert (refused.exit_code, refused.stderr.count("pip install 'actum[mcp]'")) == (2, 1), refused.stderr
 
