@@ -420,11 +420,13 @@ LARGE_FIELDS: dict[str, object] = {
 @pytest.mark.parametrize("field", LARGE_FIELDS)
 def test_of_a_large_field_of_a_record_the_first_values_are_kept(field: str) -> None:
     record = logging.makeLogRecord({"msg": "x", "name": "crm", "field": LARGE_FIELDS[field]})
+    handler = logging.StreamHandler(io.StringIO())
     end = redact_logs()
     try:
+        handler.handle(logging.makeLogRecord({"msg": "x", "name": "crm", "field": [1]}))  # what is compiled only once
         with effort() as spent:
-            logging.StreamHandler(io.StringIO()).handle(record)
+            handler.handle(record)
     finally:
         end()
-    assert spent.calls < 30_000
+    assert spent.calls < 20_000
     assert "too many values" in str(vars(record)["field"])
