@@ -109,7 +109,10 @@ class _Shown:
         self._place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         claim = ClaimFile(self._place.with_suffix(".claim"))
         try:
-            yield claim.take("studio")
+            is_first = claim.take("studio")
+            if is_first:  # the address of a studio that is gone leads nowhere, or to another program
+                self._place.with_suffix(".address").unlink(missing_ok=True)
+            yield is_first
         finally:
             claim.close()
 
