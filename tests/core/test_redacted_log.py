@@ -417,6 +417,13 @@ LARGE_FIELDS: dict[str, object] = {
 }
 
 
+@pytest.fixture
+def no_secrets_given() -> None:
+    """Those that other tests gave to tools of this process would count: each is looked for in each value."""
+    GIVEN.__init__()  # type: ignore[misc]
+
+
+@pytest.mark.usefixtures("no_secrets_given")
 @pytest.mark.parametrize("field", LARGE_FIELDS)
 def test_of_a_large_field_of_a_record_the_first_values_are_kept(field: str) -> None:
     record = logging.makeLogRecord({"msg": "x", "name": "crm", "field": LARGE_FIELDS[field]})
