@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 from actum.core.call import ToolCall
 from actum.core.language.error_words import language_of
 from actum.core.run.pending import Pending
-from actum.runs.wording import _STOPPED, Phrases
+from actum.runs.wording import _SENTENCES, _STANDS, _STOPPED, Phrases
 
 
 def test_every_reason_to_stop_is_told_in_the_language_of_the_run() -> None:
@@ -24,3 +27,9 @@ def test_names_with_braces_are_told_as_they_are() -> None:
         assert "{0}" in phrases.waiting(pending)
         assert phrases.ask_for([("{tool}", "{city")]).count("{tool}") == 1
     assert Phrases("zh").waiting(pending) == "中途中断，不清楚是否已经执行：{0}。 等待批准：{pay}。"
+
+
+def test_phrases_for_models_are_those_that_waiting_runs_were_told() -> None:
+    """A phrase that changes ends them as `ReplayDiverged`: give the new one a name of its own, see decision 0024."""
+    told = json.dumps([_SENTENCES, _STANDS], sort_keys=True)
+    assert hashlib.sha256(told.encode()).hexdigest().startswith("752106bca19db182")
