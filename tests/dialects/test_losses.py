@@ -8,8 +8,8 @@ from msgspec import structs
 from actum.core.call import MediaPart, TextPart, ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import ReasoningPart, Reply, Usage, UserMessage
-from actum.core.model import AllowedTools, NamedTool, Request
-from actum.core.tool import Tool
+from actum.core.model import Request
+from actum.core.tool import AllowedTools, NamedTool, Tool
 from actum.dialects.losses import Loss, of_reply, of_request, shortened
 from actum.dialects.tool_names import ANY_NAMES
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from actum.core.call import ToolCall, ToolResult
 from actum.core.event import CallDelta, CallSaid
 from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
-from actum.core.model import AllowedTools, NamedTool, Request, ToolChoice
-from actum.core.tool import NAME, Tool
+from actum.core.model import Request
+from actum.core.tool import NAME, AllowedTools, NamedTool, Tool, ToolChoice
 from actum.dialects.api.openai_chat.dialect import OpenAiChat
 from actum.dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME, ToolNames, names_of, stand_in
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 from actum.core.call import Failure, ToolCall, ToolResult
 from actum.core.json import Json, JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, Transcript, UserMessage
-from actum.core.model import Request, ToolChoice
-from actum.core.tool import Tool
+from actum.core.model import Request
+from actum.core.tool import Tool, ToolChoice
 from actum.toolsets.everyday import everyday_tools
 from actum_embedded import Embedded
 

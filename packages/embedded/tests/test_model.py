@@ -13,8 +13,8 @@ from actum.core.call import MediaPart, TextPart, ToolCall
 from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
 from actum.core.json import JsonObject
 from actum.core.message import Reply, SystemMessage, Transcript, UserMessage
-from actum.core.model import AllowedTools, Model, NamedTool, Request
-from actum.core.tool import Tool
+from actum.core.model import Model, Request
+from actum.core.tool import AllowedTools, NamedTool, Tool
 from actum_embedded import Embedded
 from packages.embedded.tests.harness import (
     TODAY,

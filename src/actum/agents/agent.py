@@ -37,7 +37,7 @@ from ..core.run.ids import new_id
 from ..core.run.record import AgentChanged, Started, TaskQueued, ToolsChanged
 from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
-from ..core.tool import Tool
+from ..core.tool import Tool, ToolChoice, named_tools
 from ..core.under_way import call_under_way
 from ..core.user import User
 from ..journal.kept_tools import keep_tools
@@ -72,8 +72,9 @@ from .compaction import Summarizer
 from .conversation import Before, before, handles_before, history_of, media, talking, with_attachments
 from .driver import Driver
 from .given_history import history_given, size_of_history
-from .identity import AgentRef, Naming, digest_of, own_tools, part, policy_part
+from .identity import AgentRef, Naming, digest_of
 from .options import AgentFields, AgentOptions, RunKeywords
+from .tool_choice import ChosenTools, check_names, read_tool_choice
 from .turn import turn
 from .unfinished import news
 
@@ -122,11 +123,13 @@ class Agent(Generic[Output]):
         choose: how many of many tools the model is shown: those that fit the question best, and `search_tools`, which
             finds others. 0: all. None: all of up to 64 tools, and 12 of more. See `docs/tools.md`.
         always: the names of tools that are always among them.
+        tool_choice: `auto`; `none`, a run calls no tools; `required` or a tool's name, a run begins with a call; names,
+            a run calls no others.
 
     Raises:
         UnknownName: there is no such model or dialect.
         BadTool: two tools of one name, or a bad schema (those of toolsets are seen when a run starts).
-        UsageError: pydantic can not read `output_type`.
+        UsageError: pydantic can not read `output_type`, or `tool_choice` is none.
 
     >>> from actum.testing import ScriptedModel
     >>> Agent(ScriptedModel(["Hello."])).run_sync("Hi").text
@@ -156,12 +159,14 @@ class Agent(Generic[Output]):
         truncation: Literal["auto", "disabled"] = "disabled",
         choose: int | None = None,
         always: Sequence[str] = (),
+        tool_choice: ChosenTools = "auto",
     ) -> None:
         if truncation not in ("auto", "disabled"):
             raise UsageError("truncation={truncation!r}: give 'auto' or 'disabled'", truncation=truncation)
         self.model = open_model(model, dialect=dialect)
         self.settings = checked_settings(settings)
         self.truncation = truncation
+        self.tool_choice = read_tool_choice(tool_choice)
         self.name = name
         self.limits = limits or Limits()
         money = self.limits.cost is not None or self.limits.users.cost_per_day is not None
@@ -251,6 +256,7 @@ class Agent(Generic[Output]):
         told: Sequence[UserMessage] = (),
         holder: Holder | None = None,
         settings: ModelSettings | None = None,
+        tool_choice: ChosenTools | None = None,
         emit: Emit | None = None,
     ) -> RunResult[Output]:
         """Answer a question.
@@ -287,6 +293,7 @@ class Agent(Generic[Output]):
             holder: for whom toolsets keep sessions with servers open between calls, instead of the conversation or the
                 run; whoever passes it says when it is over.
             settings: how the model is asked in this run; the agent's settings hold for what is not set here.
+            tool_choice: as for `Agent`, in this run. On record.
             emit: is told each event as it happens.
 
         Returns:
@@ -295,7 +302,7 @@ class Agent(Generic[Output]):
         Raises:
             ModelError: the model gave no answer.
             UsageError: a run of this id exists; `messages` are given together with `conversation` or `after`, or hold a
-                call without its result, a result without its call, or an id twice.
+                call without its result, a result without its call, or an id twice; `tool_choice` names no tool.
             UnknownName: `after` names no run of this owner.
             Busy: somebody else is adding to this conversation.
         """
@@ -318,6 +325,7 @@ class Agent(Generic[Output]):
             request=request,
             holder=holder,
             settings=settings,
+            tool_choice=tool_choice,
             names=names,
             door=door,
             told=told,
@@ -382,6 +390,7 @@ class Agent(Generic[Output]):
             The id of the run, its first record, what was said before, and what the run finds around it.
         """
         drawn, messages = options.run_id is None, options.messages
+        choice = await self.checked_choice(options.tool_choice)
         run_id = new_id("run") if options.run_id is None else checked_id(options.run_id)
         options = options.checked()
         self._named.check_user(options.principal, options.roles, self.runner.policy)
@@ -432,6 +441,7 @@ class Agent(Generic[Output]):
                 request=options.request,
                 client_tools=self.runner.client_tools,
                 answer_schema=self._brief.client_schema,
+                tool_choice=choice,
                 uses=dict(self.runner.uses),
                 names=tuple(options.names),
                 door=options.door or {},
@@ -507,26 +517,11 @@ class Agent(Generic[Output]):
         journal = await self.runner.journal_of(run_id, above)
         await self.runner.check_user(run_id, principal, tenant, journal)
         brought = await client_tools_of(journal, run_id, self.runner.client_tools)
-        if brought != self.runner.client_tools:
-            return await self.with_client_tools(brought).resume(
-                run_id,
-                answers,
-                principal=principal,
-                tenant=tenant,
-                context=context,
-                accept=accept,
-                approver=approver,
-                peer=peer,
-                holder=holder,
-                settings=settings,
-                emit=emit,
-                begins=begins,
-                stopping=stopping,
-            )
-        setting = self.runner.setting(
+        agent = self if brought == self.runner.client_tools else self.with_client_tools(brought)
+        setting = agent.runner.setting(
             RunOptions(context=context, approver=approver, peer=peer, holder=holder, emit=emit),
             accept=accept,
-            agent=self,
+            agent=agent,
             model_settings=settings,
             above=above,
             journal=journal,
@@ -534,7 +529,7 @@ class Agent(Generic[Output]):
             stopping=stopping,
         )
         shared = journal.is_shared
-        return await self._go_on(
+        return await agent._go_on(
             run_id,
             lambda state: records_of(state, answers or {}, is_shared=shared),
             setting,
@@ -688,6 +683,7 @@ class Agent(Generic[Output]):
             tools=(await self.runner.shown_first())[0],
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
+            tool_choice=self.tool_choice,
             principal=context.principal,
             tenant=context.tenant,
             roles=context.roles,
@@ -779,27 +775,15 @@ class Agent(Generic[Output]):
 
     async def parts(self) -> dict[str, str]:
         """The digest of each part of this agent, by its name; see `agents.identity`."""
-        naming, runner = self._named.made, self.runner
-        instructions = self._brief.instructions
-        chosen = [] if runner.choice == Choice() else [runner.choice.places, runner.choice.always]
-        inside = [toolset for given in runner.toolsets for toolset in innermost(given)]
+        inside = [toolset for given in self.runner.toolsets for toolset in innermost(given)]
         below = [each.agent for each in inside if isinstance(each, AgentTool) and isinstance(each.agent, Agent)]
         values: dict[str, object] = {
-            "name": naming.name if naming is not None else "",
-            "model": [self.model.name, (naming.dialect if naming is not None else "") or self._dialect],
             "settings": [self.settings.recorded, sorted(name.lower() for name in self.settings.headers)],
-            "instructions": instructions if isinstance(instructions, str) else [instructions.__qualname__],
-            "tools": own_tools((await runner.catalog()).tools, runner.client_tools),
-            "labels": naming.labels if naming is not None else {},
-            "servers": sorted(naming.servers) if naming is not None else [],
+            "instructions": self._brief.part,
             "agents": sorted([digest_of(await each.parts()) for each in below]),
-            "policy": policy_part(runner.policy),
-            "limits": runner.limits_recorded,
-            "output": self._brief.schema,
-            "conversation": [self.truncation, naming.memory if naming is not None else "conversation", *chosen],
-            "arguments": list(runner.reading),
+            "output": self._brief.schema if self.tool_choice == "auto" else [self._brief.schema, self.tool_choice],
         }
-        return {name: part(value) for name, value in values.items()}
+        return await self._named.parts(self.runner, self.model.name, self._dialect, self.truncation, values)
 
     async def _recorded(self) -> AgentFields:
         """What stands on record of an agent that has a name."""
@@ -837,6 +821,17 @@ class Agent(Generic[Output]):
         other._brief = self._brief.for_client(answer_schema)
         other.runner = self.runner.with_client_tools(tools)
         return other
+
+    async def checked_choice(self, said: ChosenTools | None) -> ToolChoice:
+        """The tool choice of a run: what is said for the run, or the agent's own.
+
+        Raises:
+            UsageError: it is none, or names a tool that the agent does not have.
+        """
+        choice = self.tool_choice if said is None else read_tool_choice(said)
+        if named_tools(choice):
+            check_names(choice, {tool.name for tool in await self.runner.list_tools()})
+        return choice
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
@@ -884,9 +879,10 @@ class Agent(Generic[Output]):
                     check,
                     lambda reply: run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model)),
                     run.path.names_of,
+                    started.tool_choice,
                 ),
                 relist=self.runner.listing(state),
-                choice=self.runner.choice,
+                choice=self.runner.choice.with_always(named_tools(started.tool_choice)),
                 index=self.runner.tool_index,
                 price=price,
                 output_schema=output_schema,

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from ..call.choice import Choice
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
 from ..core.run.record import AgentChanged, Started
-from .identity import KnowsRoles, Naming, differing, digest_of
+from ..runs.runner import Runner
+from .identity import KnowsRoles, Naming, differing, digest_of, own_tools, part, policy_part
 
 
 class AgentName(Struct, frozen=True):
@@ -106,6 +108,34 @@ class AgentName(Struct, frozen=True):
             )
         digest = digest_of(parts) if parts else ""
         return AgentChanged(agent=name, agent_digest=digest, agent_parts=parts, changed=changed, by=by)
+
+    async def parts(
+        self, runner: Runner, model: str, dialect: str, truncation: str, values: Mapping[str, object]
+    ) -> dict[str, str]:
+        """The digest of each part of the agent, by the part's name; see `agents.identity`.
+
+        Args:
+            runner: makes the agent's calls.
+            model: the name of its model.
+            dialect: how the model says a call, where the name does not tell.
+            truncation: what happens where a conversation is too long.
+            values: the other parts.
+        """
+        made, choice = self.made or Naming(name=""), runner.choice
+        chosen = [] if choice == Choice() else [choice.places, choice.always]
+        whole = {
+            **values,
+            "name": made.name,
+            "model": [model, made.dialect or dialect],
+            "tools": own_tools((await runner.catalog()).tools, runner.client_tools),
+            "labels": made.labels,
+            "servers": sorted(made.servers),
+            "policy": policy_part(runner.policy),
+            "limits": runner.limits_recorded,
+            "conversation": [truncation, made.memory, *chosen],
+            "arguments": list(runner.reading),
+        }
+        return {name: part(value) for name, value in whole.items()}
 
     def _differing(self, digest: str, one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
         if self.made is None:

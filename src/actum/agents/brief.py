@@ -50,6 +50,11 @@ class Brief(Struct, frozen=True):
             fitting(schema)
         return structs.replace(self, client_schema=schema)
 
+    @property
+    def part(self) -> object:
+        """What the agent's digest covers of the instructions: the text, or the name of the function."""
+        return self.instructions if isinstance(self.instructions, str) else [self.instructions.__qualname__]
+
     def told(self, question: str, client_schema: JsonObject | None = None) -> str:
         """The instructions of a run, as the model is told of them.
 

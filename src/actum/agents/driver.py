@@ -29,13 +29,14 @@ from ..core.run.ids import new_id
 from ..core.run.pending import Pending
 from ..core.run.record import InputRequested, ModelReplied, ToolsChanged
 from ..core.token_estimate import with_sound_usage, with_usage
-from ..core.tool import Tool, digest_of
+from ..core.tool import Tool, digest_of, is_demand
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import CallRef
 from ..journal.secrets import write_reply
 from ..runs.run import Finish, Run, Stopped
 from ..runs.tool_search import ToolIndex, found_by
 from .shortening import WHOLE, Shortening, with_advice
+from .tool_choice import shown_choice
 from .turn import AskUser, Called, CallModel, CallTools, ModelAnswered, Outcome, Turn, UserAnswered
 
 T = TypeVar("T")
@@ -140,7 +141,10 @@ class Driver(Struct, kw_only=True, dict=True):
         context = run.context
         began = context.clock.monotonic()
         tools, schema = self._shown if asked.has_tools else (), self.output_schema
-        request = self.settings.fill(Request(messages=self.transcript, tools=tools, output_schema=schema))
+        choice = "auto" if asked.choice == "auto" else shown_choice(asked.choice, tools)
+        request = self.settings.fill(
+            Request(messages=self.transcript, tools=tools, tool_choice=choice, output_schema=schema)
+        )
         run.models_asked += 1
         try:
             reply = await run.in_time(self._answered(request))
@@ -154,7 +158,9 @@ class Driver(Struct, kw_only=True, dict=True):
         cost = self.price.of(reply.usage) if self.price is not None else ZERO
         left_out, clipped = self._shortening.left_out, self._shortening.clipped
         intention = self._intention(self._tools)
-        record = ModelReplied(intention, reply, seconds, context.elapsed(), cost, left_out, clipped)
+        record = ModelReplied(
+            intention, reply, seconds, context.elapsed(), cost, left_out, clipped, demanded=is_demand(choice)
+        )
         paths_of = run.path.catalog.secret_paths
         self._reply_number = write_reply(context.journal, context.run_id, run.state, record, paths_of)
         self._show(reply)

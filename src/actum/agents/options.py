@@ -13,6 +13,7 @@ from ..core.message import Message, UserMessage
 from ..core.model_settings import ModelSettings
 from ..core.policy import Approver
 from ..runs.options import ConversationOptions
+from .tool_choice import ChosenTools
 
 
 class RunKeywords(TypedDict, total=False):
@@ -39,6 +40,7 @@ class RunKeywords(TypedDict, total=False):
     told: Sequence[UserMessage]
     holder: Holder | None
     settings: ModelSettings | None
+    tool_choice: ChosenTools | None
 
 
 class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
@@ -51,6 +53,7 @@ class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
     door: JsonObject | None = None
     told: Sequence[UserMessage] = ()
     settings: ModelSettings | None = None
+    tool_choice: ChosenTools | None = None
 
 
 class AgentFields(TypedDict, total=False):

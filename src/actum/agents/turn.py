@@ -18,7 +18,7 @@ tools where calls of the run have been carried out, so that nothing is done agai
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct, structs
@@ -30,9 +30,11 @@ from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import BudgetExceeded, CallError, LoopDetected
 from ..core.message import Reply, ReplyPart, ToolMessage, Transcript, Usage, UserMessage
 from ..core.run.pending import Pending
+from ..core.tool import ToolChoice, named_tools
 from ..runs.run import Finish
 from ..runs.wording import Phrases
 from .repeats import CallKey, OfTool, Repeats, SameResults, key_of, outcome_of, with_note
+from .tool_choice import Demand
 
 
 class CallModel(Struct, frozen=True):
@@ -41,10 +43,12 @@ class CallModel(Struct, frozen=True):
     Attributes:
         transcript: the conversation.
         has_tools: the model may call tools.
+        choice: whether and which tool it must call.
     """
 
     transcript: Transcript
     has_tools: bool = True
+    choice: ToolChoice = "auto"
 
 
 class CallTools(Struct, frozen=True):
@@ -122,6 +126,7 @@ def turn(
     check: Check,
     told_cut: ToldCut = lambda reply: reply.text,
     names_of: Callable[[ToolCall], Sequence[str]] = own_name,
+    choice: ToolChoice = "auto",
 ) -> Turn:
     """One answer to the user.
 
@@ -135,16 +140,18 @@ def turn(
         check: reads the answer as the agent's output type.
         told_cut: what the user is told of an answer that was cut off.
         names_of: the names by which limits know a call.
+        choice: whether and which tools the run must call.
     """
+    demand = Demand(choice, names_of)
+    gates = _Gates(wording, demand, check, told_cut)
     spent = _Spent(limits, names_of)
     watch = _Watch(limits, polled, reads)
     missing: set[str] = set()
-    tries = 0
     said = _Said(transcript)
     while True:
         if reason := spent.exhausted():
             return Finish(status="stopped", text=wording.stopped(reason), stop_reason=reason)
-        outcome = yield CallModel(transcript, said.may_call(watch.carried_out))
+        outcome = yield CallModel(transcript, said.may_call(watch.carried_out), demand.now)
         assert isinstance(outcome, ModelAnswered)
         spent.add_reply(outcome.reply.usage, outcome.elapsed, outcome.cost)
         reply = said.take(outcome.reply, watch.carried_out)
@@ -154,14 +161,13 @@ def turn(
             continue
         calls = reply.calls
         if not calls:
-            tries += 1
-            ended = _ended(reply, check, told_cut, last=tries == OUTPUT_TRIES)
+            ended = gates.end(reply)
             if isinstance(ended, Finish):
                 return ended
-            transcript.append(UserMessage((TextPart(wording.invalid_output(ended)),), "model"))  # it quotes the model
+            transcript.append(ended)
             continue
 
-        refusals = watch.turn_away(calls, spent.made)
+        refusals = watch.turn_away(calls, spent.made, demand.refusals(calls))
         outcome = yield CallTools(calls, refusals)
         assert isinstance(outcome, Called)
         spent.add_calls(outcome)
@@ -186,16 +192,6 @@ def turn(
             transcript.append(UserMessage.of(answer.text))
 
 
-def _ended(reply: Reply, check: Check, told_cut: ToldCut, *, last: bool) -> Finish | str:
-    """How the run ends with an answer; else what is wrong with the answer, which the model may mend."""
-    if reply.cut_off:
-        return Finish(status="stopped", text=told_cut(reply), stop_reason=reply.cut_off)
-    value, problem = check(reply.text)
-    if problem and last:
-        return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
-    return problem or Finish(status="done", text=reply.text, output=value)
-
-
 def _handed_over(
     calls: Sequence[ToolCall], results: Sequence[ToolResult], answers: OfTool, check: Check
 ) -> Finish | None:
@@ -218,6 +214,32 @@ def answer_of(result: ToolResult) -> str:
     """
     kept = [part for part in result.content if not (isinstance(part, TextPart) and _MARK.fullmatch(part.text))]
     return structs.replace(result, content=tuple(kept)).text
+
+
+class _Gates:
+    """What an answer has to pass before it ends the run."""
+
+    def __init__(self, wording: Phrases, demand: Demand, check: Check, told_cut: ToldCut) -> None:
+        self._wording = wording
+        self._demand = demand
+        self._check = check
+        self._told_cut = told_cut
+        self._tries = 0
+
+    def end(self, reply: Reply) -> Finish | UserMessage:
+        """How the run ends with an answer; or what the model is told, which may do better."""
+        if reply.cut_off:
+            return Finish(status="stopped", text=self._told_cut(reply), stop_reason=reply.cut_off)
+        if self._demand.is_open and self._demand.disobeyed():
+            demanded = self._wording.call_demanded(named_tools(self._demand.now))
+            return UserMessage((TextPart(demanded),), "developer")
+        self._tries += 1
+        value, problem = self._check(reply.text)
+        if not problem:
+            return Finish(status="done", text=reply.text, output=value)
+        if self._tries == OUTPUT_TRIES:
+            return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
+        return UserMessage((TextPart(self._wording.invalid_output(problem)),), "model")  # it quotes the model
 
 
 class _Said:
@@ -340,12 +362,14 @@ class _Watch:
         self._is_loop = False
         self.carried_out = False
 
-    def turn_away(self, calls: Sequence[ToolCall], made: CallCount) -> dict[int, CallError]:
-        """The calls of a reply that are not to be made, by index."""
+    def turn_away(
+        self, calls: Sequence[ToolCall], made: CallCount, forbidden: Mapping[int, CallError]
+    ) -> dict[int, CallError]:
+        """The calls of a reply that are not to be made, by index, with those that are forbidden."""
         self._keys = [key_of(call) for call in calls]
         refusals: dict[int, CallError] = {}
         for index, call in enumerate(calls):
-            refusal = made.refusal(call)
+            refusal = forbidden.get(index) or made.refusal(call)
             if refusal is not None:
                 refusals[index] = refusal
             elif self._most is not None and index >= self._most:

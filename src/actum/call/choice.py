@@ -50,6 +50,10 @@ class Choice(Struct, frozen=True):
     places: int | None = None
     always: tuple[str, ...] = ()
 
+    def with_always(self, names: tuple[str, ...]) -> Choice:
+        """The same with further tools that are always shown."""
+        return Choice(self.places, tuple(dict.fromkeys((*names, *self.always)))) if names else self
+
     def __post_init__(self) -> None:
         if self.places is not None and not (type(self.places) is int and 0 <= self.places <= SHOWN_MAX):
             raise UsageError(

@@ -98,6 +98,14 @@ TruncationFlag = Annotated[
         help="auto: where the conversation is too long for the model, leave out its beginning. Default: disabled.",
     ),
 ]
+ToolChoiceFlag = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|none|required|NAME[,NAME]",
+        help="Whether the run must call a tool: begin with one (required, or a name), or call no others (names with a "
+        "comma). Default: auto.",
+    ),
+]
 ConversationFlag = Annotated[
     str, typer.Option("--conversation", "-c", metavar="ID", help="Go on with the conversation of this id.")
 ]
@@ -169,6 +177,7 @@ def read(
     limits: list[str] | None = None,
     model_settings: JsonObject | None = None,
     truncation: str = "",
+    tool_choice: str = "",
     speaks_for_user: list[str] | None = None,
     agent: str = "",
     serve: JsonObject | None = None,
@@ -189,6 +198,7 @@ def read(
         "speaks_for_user": speaks_for_user,
         "model_settings": model_settings,
         "truncation": truncation,
+        "tool_choice": list(filter(None, tool_choice.split(","))) if "," in tool_choice else tool_choice,
         "limits": dict(_limit(limit) for limit in limits or []),
         "serve": serve,
     }

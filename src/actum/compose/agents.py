@@ -90,6 +90,7 @@ def make_agent(
         truncation=settings.truncation,
         choose=settings.choose,
         always=settings.always,
+        tool_choice=settings.tool_choice,
         secrets=secrets,
     )
 

@@ -82,8 +82,9 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         memory: `conversation` where it may take part in conversations, `none` where each run stands alone.
         users: patterns of the users who may use it.
         roles: roles of which a user must have one. With neither users nor roles, anybody may.
-        model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, choose, always, policy, limits:
-            as in `SettingsFile`. Of the tables `model_settings` and `limits` only what is named here is changed.
+        model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, choose, always, tool_choice,
+        policy, limits: as in `SettingsFile`. Of the tables `model_settings` and `limits` only what is named here is
+            changed.
     """
 
     python: str = ""
@@ -103,6 +104,7 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     truncation: Literal["auto", "disabled"] = "disabled"
     choose: int | None = None
     always: tuple[str, ...] = ()
+    tool_choice: str | tuple[str, ...] = "auto"
     policy: str = ""
     limits: Limits = Limits()
 
@@ -396,6 +398,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             `disabled`.
         choose, always: of many tools, how many the model is shown at a time, and which are always among them; as for
             `Agent`.
+        tool_choice: whether and which tools a run must call: `auto`, `none`, `required`, a tool's name, or the names of
+            the only tools that it may call.
         journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
             person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
@@ -431,6 +435,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     truncation: Literal["auto", "disabled"] = "disabled"
     choose: int | None = None
     always: tuple[str, ...] = ()
+    tool_choice: str | tuple[str, ...] = "auto"
     journal: str = ""
     journal_key: str = ""
     policy: str = ""

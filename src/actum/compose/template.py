@@ -19,6 +19,8 @@ TEMPLATE = """\
 #choose = 12
 # Tools that are always among them.
 #always = []
+# Whether a run must call a tool: auto, none, required, the name of a tool, or the names of the only ones it may call.
+#tool_choice = "auto"
 
 # MCP servers: mine (those of `actum mcp add`), a name, an address, a file of them, or none.
 #mcp = ["mine"]

@@ -132,6 +132,7 @@ class Reply(Struct, frozen=True, tag="reply", omit_defaults=True, gc=False):
         extras: fields of the reply that have no place here, carried through unharmed.
         claimed: a client of a server says that a model said this, and the record does not know it: the words count as
             the client's.
+        demand_in_words: the endpoint takes no demand for a call, so that the demand was said in the instructions.
     """
 
     content: tuple[ReplyPart, ...] = ()
@@ -141,6 +142,7 @@ class Reply(Struct, frozen=True, tag="reply", omit_defaults=True, gc=False):
     id: str = ""
     extras: JsonObject = {}
     claimed: bool = False
+    demand_in_words: bool = False
 
     @classmethod
     def of(cls, text: str = "", calls: Iterable[ToolCall] = (), reasoning: str = "") -> Reply:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from .event import Delta
 from .json import JsonObject, dumps
 from .message import Message, Reply, SystemMessage
-from .tool import Tool
+from .tool import Tool, ToolChoice
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -21,27 +21,6 @@ else:  # the default, which only type checkers read, is not in Python 3.11
     from typing import TypeVar
 
     Deps = TypeVar("Deps", covariant=True)
-
-
-class AllowedTools(Struct, frozen=True, tag="allowed"):
-    """A tool choice that narrows the tools to some of them.
-
-    Attributes:
-        names: the tools that may be called.
-        mode: `auto` (may call one of them) or `required` (must).
-    """
-
-    names: tuple[str, ...]
-    mode: Literal["auto", "required"] = "auto"
-
-
-class NamedTool(Struct, frozen=True, tag="named"):
-    """A tool choice that demands this one tool."""
-
-    name: str
-
-
-ToolChoice = Literal["auto", "none", "required"] | NamedTool | AllowedTools
 
 
 class Request(Struct, frozen=True, kw_only=True):

@@ -154,3 +154,42 @@ def brought_by_client(tools: Iterable[Tool]) -> tuple[Tool, ...]:
 def digest_of(tools: Iterable[Tool]) -> str:
     """SHA-256 over the definitions of several tools, hexadecimal: what a journal keeps them under."""
     return hashlib.sha256("".join(tool.digest for tool in tools).encode()).hexdigest()
+
+
+class AllowedTools(Struct, frozen=True, tag="allowed"):
+    """A tool choice that narrows the tools to some of them.
+
+    Attributes:
+        names: the tools that may be called.
+        mode: `auto` (may call one of them) or `required` (must).
+    """
+
+    names: tuple[str, ...]
+    mode: Literal["auto", "required"] = "auto"
+
+
+class NamedTool(Struct, frozen=True, tag="named"):
+    """A tool choice that demands this one tool."""
+
+    name: str
+
+
+ToolChoice = Literal["auto", "none", "required"] | NamedTool | AllowedTools
+"""Whether a model must call a tool, and which."""
+
+
+def is_demand(choice: ToolChoice) -> bool:
+    """Whether the model must call a tool."""
+    among = isinstance(choice, AllowedTools) and choice.mode == "required"
+    return among or choice == "required" or isinstance(choice, NamedTool)
+
+
+def named_tools(choice: ToolChoice) -> tuple[str, ...]:
+    """The tools that a choice names."""
+    match choice:
+        case NamedTool(name):
+            return (name,)
+        case AllowedTools(names):
+            return names
+        case _:
+            return ()

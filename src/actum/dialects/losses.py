@@ -29,8 +29,8 @@ from ..core.message import (
     ToolMessage,
     UserMessage,
 )
-from ..core.model import AllowedTools, NamedTool, Request, ToolChoice
-from ..core.tool import Tool
+from ..core.model import Request
+from ..core.tool import AllowedTools, NamedTool, Tool, ToolChoice
 from .tool_names import ANY_NAMES, ToolNames
 
 WHAT_CHARS_MAX = 100

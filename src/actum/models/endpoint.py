@@ -34,7 +34,7 @@ from ..core.message import Reply, UserMessage
 from ..core.model import Request
 from ..core.model_settings import check_headers
 from ..core.process.worker_thread import off_loop
-from ..core.tool import Tool
+from ..core.tool import Tool, is_demand
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ..dialects.base import ApiDecoder, ApiDialect
 from ..dialects.loose import Loose
@@ -42,6 +42,7 @@ from ..transport.http import HttpFailure, retry_after
 from ..transport.open_route import check_proxy
 from ..transport.upstream_client import UpstreamAnswer, UpstreamClient, post
 from .answer_schema import AnswerSchema, SendSchema
+from .forced_calls import refuses_demand, said_instead
 from .probe_memory import PROBES, Asked, SharedProbes
 from .result_pictures import refuses_pictures, without_pictures
 from .returned_thoughts import may_be_refused, refuse_thoughts, spoken_at, without_thoughts
@@ -209,6 +210,7 @@ class Endpoint:
         self.dialect = spoken_at(dialect, f"{url.partition('://')[0]}://{address.netloc}{address.path}", model)
         self._answer_schema = AnswerSchema(self.name, send_schema)
         self._takes_no_pictures = False
+        self._takes_no_demands = False
         self.timeout_s = timeout_s
         self.loose: tuple[Loose, ...] = ()
         self._told: tuple[Tool, ...] = ()
@@ -244,6 +246,8 @@ class Endpoint:
         request = self._answer_schema.fitted(request)
         if self._takes_no_pictures:
             request = without_pictures(request)
+        if self._takes_no_demands and is_demand(request.tool_choice):
+            return structs.replace(await self._reply(said_instead(request), emit), demand_in_words=True)
         try:
             return await self._reply(request, emit)
         except ModelRejected as error:
@@ -252,6 +256,9 @@ class Endpoint:
             elif refuses_pictures(request, error):
                 self._takes_no_pictures = True
                 request = without_pictures(request)
+            elif refuses_demand(request, error):
+                self._takes_no_demands = True
+                return structs.replace(await self._reply(said_instead(request), emit), demand_in_words=True)
             elif may_be_refused(error):
                 return await self._without_thoughts(request, emit, error)
             else:

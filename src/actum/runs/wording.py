@@ -77,6 +77,8 @@ _SENTENCES = {
         "output": (
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
+        "call_demanded": "Call {tool} now: this conversation goes on with a call, and you may answer afterwards.",
+        "any_tool": "a tool",
         "left_out": "[The beginning of this conversation was left out here: it is too long for you.]",
         "compact": (
             "Sum up our conversation so far, so that it can be gone on with from the summary alone: what was asked, "
@@ -93,6 +95,8 @@ _SENTENCES = {
     "zh": {
         "invalid_output": "你的回答无法使用：{problem}\n请只用改正后的 JSON 重新回答。",
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
+        "call_demanded": "请现在调用{tool}：接下来必须先调用工具，然后才能回答。",
+        "any_tool": "一个工具",
         "left_out": "[这段对话的开头已省略：内容太长，超出了你的上下文。]",
         "compact": (
             "请总结我们到目前为止的对话，使之后只凭这份总结就能继续：问了什么，查到和做了什么，作了哪些决定，还有什么没完成；"
@@ -186,6 +190,11 @@ class Phrases:
     def invalid_output(self, problem: str) -> str:
         """Tell the model that its answer does not have the type that was asked for."""
         return self._sentences["invalid_output"].format(problem=problem)
+
+    def call_demanded(self, names: Sequence[str]) -> str:
+        """Tell the model that it has to call a tool, one of these where there are any."""
+        told = ", ".join(f"`{name}`" for name in names) or self._sentences["any_tool"]
+        return self._sentences["call_demanded"].format(tool=told)
 
     def output(self, schema: str) -> str:
         """Tell the model which type its answer must have."""

@@ -252,6 +252,7 @@ class TaskQueue:
             await agent.queue(question, task, replace(run, run_id=run_id, request=task.digest))
 
         said = [agent.name, run.conversation, msgspec.to_builtins(UserMessage.of(question))]
+        said += [] if run.tool_choice is None else [msgspec.to_builtins(run.tool_choice)]
         return await self._accept(User(run.tenant, run.principal), agent.name, options, said, begin, queued_max)
 
     async def accept_workflow(

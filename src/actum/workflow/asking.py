@@ -16,9 +16,9 @@ from ..core.call import MediaPart, Problem, TextPart, ToolResult
 from ..core.errors import InvalidArguments
 from ..core.json import Json, JsonObject, JsonProblem, parse
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from ..core.model import NamedTool, Request
+from ..core.model import Request
 from ..core.model_settings import ModelSettings
-from ..core.tool import Tool
+from ..core.tool import NamedTool, Tool
 from ..schema.schema import Schema, compile_schema
 from .definition.functions import told
 from .definition.graph import GraphNode

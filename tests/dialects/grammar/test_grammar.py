@@ -13,8 +13,8 @@ from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import UsageError
 from actum.core.json import Json, JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from actum.core.model import AllowedTools, NamedTool, Request, ToolChoice
-from actum.core.tool import Tool
+from actum.core.model import Request
+from actum.core.tool import AllowedTools, NamedTool, Tool, ToolChoice
 from actum.dialects import dialect, names
 from actum.dialects.base import TextDialect
 from actum.dialects.grammar.grammar import (

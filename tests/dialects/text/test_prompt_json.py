@@ -12,8 +12,8 @@ from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.event import CallDelta, TextDelta
 from actum.core.json import dumps, parse_object
 from actum.core.message import Message, ReasoningPart, Reply, SystemMessage, ToolMessage, UserMessage
-from actum.core.model import AllowedTools, NamedTool, Request, ToolChoice
-from actum.core.tool import Tool
+from actum.core.model import Request
+from actum.core.tool import AllowedTools, NamedTool, Tool, ToolChoice
 from actum.dialects.text.prompt_json import PromptJson
 from tests.dialects.text_corpus import (
     calls,

@@ -22,8 +22,8 @@ from actum.core.errors import ModelGarbled, ModelUnavailable, UnknownName, Usage
 from actum.core.event import CallDelta, TextDelta
 from actum.core.json import Json, JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, Usage, UserMessage
-from actum.core.model import NamedTool, Request
-from actum.core.tool import Tool
+from actum.core.model import Request
+from actum.core.tool import NamedTool, Tool
 from actum.dialects import dialect
 from actum.dialects.api.openai_chat.dialect import OpenAiChat
 from actum.dialects.base import ApiDialect
@@ -359,6 +359,31 @@ def test_rules_of_a_schema_are_in_the_list_unless_they_are_said_in_another_way()
         ("tools[0].strict", "strict"),
         ("tools[0].parameters.n", "exclusiveMinimum: 0"),
     ]
+
+
+ASKING: JsonObject = {"messages": [{"role": "user", "content": "Hi."}], "max_tokens": 9}
+STRANGE_CHOICES: list[tuple[ApiName, JsonObject]] = [
+    ("openai_chat", {**ASKING, "tool_choice": "pay"}),
+    ("openai_chat", {**ASKING, "function_call": {"name": "pay"}}),
+    ("openai_chat", {**ASKING, "tool_choice": {"type": "function", "function": {"name": "pay"}}}),
+    ("openai_responses", {"input": "Hi.", "tool_choice": {"type": "custom", "name": "pay"}}),
+    ("anthropic_messages", {**ASKING, "tool_choice": {"type": "tool", "name": "pay"}}),
+    (
+        "gemini_content",
+        {
+            "contents": [{"parts": [{"text": "Hi."}]}],
+            "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["pay"]}},
+        },
+    ),
+]
+"""A request that names a tool which it does not bring: an agent may have one of this name, a model has not."""
+
+
+@pytest.mark.parametrize(("source", "body"), STRANGE_CHOICES)
+def test_a_choice_of_a_tool_that_the_request_does_not_bring_is_refused(source: ApiName, body: JsonObject) -> None:
+    target: ApiName = "anthropic_messages" if source != "anthropic_messages" else "openai_chat"
+    with pytest.raises(UsageError, match="tool_choice: 'pay' is neither"):
+        transcode(msgspec.json.encode({"model": "m", **body}), dialect(source), dialect(target), kind="request")
 
 
 def test_a_choice_among_some_tools_is_in_the_list_where_only_these_are_shown() -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import anthropic
 import httpx2
+import msgspec
 import openai
 import pydantic
 import pytest
@@ -15,6 +16,8 @@ from google import genai
 from actum.core.call import ToolCall
 from actum.core.errors import ModelUnavailable
 from actum.core.message import Reply
+from actum.core.run.record import Started
+from actum.core.tool import AllowedTools, NamedTool, ToolChoice
 from actum.policy.rules import Rule, Rules
 from actum.testing import ScriptedModel
 from tests.server.models.desk import Desk, desk
@@ -28,7 +31,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-ADDS_TOOL = {"type": "function", "name": "add"}
+SHOUT = NamedTool("shout")
 ADDS: list[str | Reply] = [Reply.of("Let me see.", [ToolCall("call_0", "add", {"a": 2, "b": 3})]), "It is 5."]
 
 
@@ -194,38 +197,75 @@ async def test_old_completions_are_answered_by_an_agent_too() -> None:
         assert "".join([piece.choices[0].text async for piece in stream if piece.choices]) == "Let me see.\n\nIt is 5."
 
 
+CALLS = {"type": "function", "function": {"name": "shout", "parameters": {"type": "object"}}}
+SAYS = {"messages": [{"role": "user", "content": "Hi."}]}
+SHOUTS = {"name": "shout", "parameters": {"type": "object"}}
+GEMINI = "/v1beta/models/desk:generateContent"
+PARTS = {"contents": [{"parts": [{"text": "Hi."}]}]}
+AMONG = {"type": "allowed_tools", "mode": "auto", "tools": [{"name": "add"}]}
+Wish = tuple[str, dict[str, Any], ToolChoice]
+GEMINI_CHOICES: list[tuple[object, ToolChoice]] = [
+    ({"mode": "ANY"}, "required"),
+    ({"mode": "any", "allowed_function_names": ["add"]}, NamedTool("add")),
+    ({"mode": "NONE"}, "none"),
+    ({"allowed_function_names": ["add"]}, AllowedTools(("add",))),
+]
+WISHES: list[Wish] = [
+    ("/v1/chat/completions", {**SAYS, "tool_choice": "required"}, "required"),
+    ("/v1/chat/completions", {**SAYS, "tool_choice": "none"}, "none"),
+    ("/v1/chat/completions", {**SAYS, "tool_choice": {"function": {"name": "add"}}}, NamedTool("add")),
+    ("/v1/chat/completions", {**SAYS, "tools": [CALLS], "tool_choice": {"name": "add"}}, NamedTool("add")),
+    *[
+        ("/v1/chat/completions", {**SAYS, offered: [form], field: choice}, "none" if choice == "none" else SHOUT)
+        for offered, form in (("tools", CALLS), ("functions", SHOUTS))
+        for field in ("tool_choice", "function_call")
+        for choice in ({"name": "shout"}, {"function": {"name": "shout"}}, "shout", "none")
+    ],
+    ("/v1/chat/completions", {**SAYS, "tool_choice": AMONG}, AllowedTools(("add",))),
+    ("/v1/responses", {"input": "Hi.", "tool_choice": {"name": "add"}}, NamedTool("add")),
+    ("/v1/responses", {"input": "Hi.", "tool_choice": "required"}, "required"),
+    ("/v1/messages", {**SAYS, "max_tokens": 9, "tool_choice": {"type": "none"}}, "none"),
+    ("/v1/messages", {**SAYS, "max_tokens": 9, "tool_choice": {"type": "any"}}, "required"),
+    ("/v1/messages", {**SAYS, "max_tokens": 9, "tool_choice": {"type": "tool", "name": "add"}}, NamedTool("add")),
+    *[
+        (GEMINI, {**PARTS, field: {inner: mode}}, choice)
+        for field, inner in (("toolConfig", "functionCallingConfig"), ("tool_config", "function_calling_config"))
+        for mode, choice in GEMINI_CHOICES
+    ],
+    ("/v1/runs", {"agent": "desk", "question": "Hi.", "tool_choice": "add"}, NamedTool("add")),
+    ("/v1/runs", {"agent": "desk", "question": "Hi.", "tool_choice": ["add"]}, AllowedTools(("add",))),
+]
+
+
+@pytest.mark.row("S3")
+async def test_every_choice_of_calls_that_a_client_names_holds_for_the_run_of_an_agent() -> None:
+    async with desk(lambda request: "Hello.", [add]) as server:
+        headers = {"authorization": f"Bearer {server.keys['ann']}"}
+        async with httpx2.AsyncClient(base_url=server.url, trust_env=False, headers=headers) as client:
+            for path, body, choice in WISHES:
+                asked = body if path == "/v1/runs" else {"model": "desk", **body}
+                answer = await client.post(path, json=asked)
+                assert answer.status_code in (200, 202), (path, body, answer.text)
+                run_id = answer.headers.get("x-actum-run") or answer.json()["id"]
+                (begun, *_) = [entry.record for entry in await server.journal.read(run_id)]
+                assert isinstance(begun, Started)
+                assert begun.tool_choice == choice, (path, body)
+                strange = msgspec.json.decode(msgspec.json.encode(asked).replace(b'"add"', b'"nobody"'))
+                if strange != asked:
+                    answer = await client.post(path, json=strange)
+                    assert (answer.status_code in (400, 422), "nobody" in answer.text) == (True, True), strange
+
+
 async def test_a_wish_about_calls_that_an_agent_does_not_honour_is_refused_by_name() -> None:
-    said = {"model": "desk", "messages": [{"role": "user", "content": "Hi."}]}
-    asks = [
-        ("/v1/chat/completions", {**said, "tool_choice": "required"}),
-        ("/v1/chat/completions", {**said, "tool_choice": "none"}),
-        ("/v1/chat/completions", {**said, "tool_choice": {"type": "function", "function": {"name": "add"}}}),
-        ("/v1/chat/completions", {**said, "parallel_tool_calls": False}),
-        *[
-            ("/v1/chat/completions", {**said, offered: [{**form, "name": "f"}], field: choice})
-            for offered, form in (("tools", {"type": "function"}), ("functions", {}))
-            for field in ("tool_choice", "function_call")
-            for choice in ({"name": "f"}, {"function": {"name": "f"}}, {"type": "function", "name": "f"}, "f", "none")
-        ],
-        ("/v1/chat/completions", {**said, "tool_choice": "auto", "function_call": {"name": "add"}}),
-        (
-            "/v1/chat/completions",
-            {**said, "tools": [ADDS_TOOL], "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": ["add"]}},
-        ),
-        ("/v1/responses", {"model": "desk", "input": "Hi.", "tools": [ADDS_TOOL], "tool_choice": {"name": "add"}}),
-        ("/v1/messages", {**said, "max_tokens": 9, "tool_choice": {"type": "none"}}),
-        *[
-            ("/v1beta/models/desk:generateContent", {"contents": [{"parts": [{"text": "Hi."}]}], field: {inner: mode}})
-            for field, inner in (("toolConfig", "functionCallingConfig"), ("tool_config", "function_calling_config"))
-            for mode in ({"mode": "ANY"}, {"mode": "any"}, {"mode": "NONE"}, {"allowed_function_names": ["add"]})
-        ],
-        ("/v1/responses", {"model": "desk", "input": "Hi.", "tool_choice": "required"}),
-        ("/v1/messages", {**said, "max_tokens": 9, "tool_choice": {"type": "any"}}),
-        ("/v1/messages", {**said, "max_tokens": 9, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
+    asks: list[tuple[str, dict[str, Any]]] = [
+        ("/v1/chat/completions", {**SAYS, "parallel_tool_calls": False}),
+        ("/v1/chat/completions", {**SAYS, "tool_choice": 5}),
+        ("/v1/messages", {**SAYS, "max_tokens": 9, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
     ]
     async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as client:
         for path, body in asks:
-            answer = await client.post(path, json=body, headers={"authorization": f"Bearer {server.keys['ann']}"})
+            headers = {"authorization": f"Bearer {server.keys['ann']}"}
+            answer = await client.post(path, json={"model": "desk", **body}, headers=headers)
             assert answer.status_code == 400, (path, body, answer.text)
             assert "tool" in answer.json()["error"]["message"], (path, body)
         assert not server.model.requests

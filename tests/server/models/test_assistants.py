@@ -248,7 +248,9 @@ async def test_what_the_assistants_api_has_and_this_server_has_not_is_refused_by
             await one.beta.assistants.create(model="nobody")
         thread = await one.beta.threads.create()
         with pytest.raises(openai.BadRequestError, match="tool_choice"):
-            await one.beta.threads.runs.create(thread.id, assistant_id="desk", tool_choice="required")
+            await one.beta.threads.runs.create(
+                thread.id, assistant_id="desk", tool_choice={"type": "function", "function": {"name": "pay"}}
+            )
 
 
 async def test_a_server_that_is_killed_between_two_polls_pays_once(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ from actum.core.event import (
 )
 from actum.core.json import JsonObject, dumps
 from actum.core.message import Message, Reply, ToolMessage
-from actum.core.model import AllowedTools, NamedTool, Request
-from actum.core.tool import Tool
+from actum.core.model import Request
+from actum.core.tool import AllowedTools, NamedTool, Tool
 
 from .calls.arguments import fill
 from .calls.step import Step

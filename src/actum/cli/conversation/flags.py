@@ -40,6 +40,7 @@ from ..options import (
     StopFlag,
     TemperatureFlag,
     TimeoutFlag,
+    ToolChoiceFlag,
     ToolsFlag,
     TopPFlag,
     TruncationFlag,
@@ -74,6 +75,7 @@ class ModelFlags(FlagGroup, frozen=True, kw_only=True):
     header: HeaderFlag = None
     extra: ExtraFlag = None
     truncation: TruncationFlag = ""
+    tool_choice: ToolChoiceFlag = ""
 
     @property
     def said(self) -> JsonObject:
@@ -134,6 +136,7 @@ def settings_of(parts: AgentFlags, asking: ModelFlags, how: RunFlags, *, instruc
         limits=how.limit,
         model_settings=asking.said,
         truncation=asking.truncation,
+        tool_choice=asking.tool_choice,
         agent=parts.agent,
     )
 

@@ -51,7 +51,7 @@ from ..errors import JournalError
 from ..json import Json, JsonObject, dumps
 from ..message import Message, Reply, Usage, UserMessage
 from ..provenance import Origins, Source
-from ..tool import Tool
+from ..tool import Tool, ToolChoice
 from ..user import User
 from .pending import AskedKind, Pending, Quorum
 from .task import TaskOptions, TaskState
@@ -159,6 +159,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         variables: the variables of the conversation as they were when this run of a workflow began, by their names.
         variables_kept: the digest under which the journal keeps variables that are larger than
             `NODE_VALUE_BYTES_MAX`.
+        tool_choice: whether and which tools the model must call.
         open_runs: runs of workflows in the conversation that could still change its variables when this run began.
     """
 
@@ -202,6 +203,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     variables: dict[str, Remembered] = {}
     variables_kept: str = ""
     open_runs: tuple[str, ...] = ()
+    tool_choice: ToolChoice = "auto"
 
     @property
     def belongs_to(self) -> str:
@@ -274,6 +276,7 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True,
         clipped: of each tool result it was told at most so many characters, for the same reason; 0 for all.
         hidden: the digest of the secret values that were taken out of this record; empty where there were none. See
             `core.secret_values`, and `Journal.hide`.
+        demanded: the model was to call a tool, by the run's `tool_choice`. A reply without a call disobeyed.
     """
 
     intention: str
@@ -284,6 +287,7 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True,
     left_out: int = 0
     clipped: int = 0
     hidden: str = ""
+    demanded: bool = False
 
 
 Requester = Literal["person", "client", "schedule", "event"]

@@ -6,7 +6,6 @@ Whatever is wrong with a request is a `UsageError` that names the place (`tools[
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
 from typing import Literal, TypeVar
 
 from ...core.errors import BadTool, UsageError
@@ -16,8 +15,8 @@ from ...core.json import (
     JsonProblem,
     kind_of,
 )
-from ...core.model import AllowedTools, NamedTool, ToolChoice
-from ...core.tool import Tool
+from ...core.model import Request
+from ...core.tool import AllowedTools, NamedTool, Tool, ToolChoice, named_tools
 from .model_errors import read_json
 
 _SNAKE = re.compile(r"_([a-z])")
@@ -117,28 +116,29 @@ def declared(item: JsonObject, schema_field: str, place: str) -> Tool:
         raise UsageError("{place}: {why}", place=place, why=error) from None
 
 
-def tool_choice(body: JsonObject, tools: Sequence[Tool]) -> ToolChoice:
-    """Whether and what the model must call, in every form of either API and of 2023."""
+def tool_choice(body: JsonObject) -> ToolChoice:
+    """Whether and what the model must call, in every form of either API and of 2023. The tools that it names may be
+    others than those of the request; see `check_choice`.
+    """
     place = "function_call" if body.get("tool_choice") is None else "tool_choice"
-    names = {tool.name for tool in tools}
     match body.get(place):
         case None:
             return "auto"
         case str(word) if word in _WORDS:
             return _WORDS[word]
         case dict() as choice if choice.get("type") == "allowed_tools":
-            return _allowed_tools(choice, names, place)
+            return _allowed_tools(choice, place)
         case {"type": str(word)} if word in _WORDS:
             return _WORDS[word]
         case {"function": {"name": str(name)}} | {"name": str(name)} | str(name):
-            return NamedTool(known_tool(name, names, place))
+            return NamedTool(name)
         case other:
             raise UsageError(
                 "{place}: a word, or an object with a name, was expected, {kind} came", place=place, kind=kind_of(other)
             )
 
 
-def _allowed_tools(choice: JsonObject, names: set[str], place: str) -> AllowedTools:
+def _allowed_tools(choice: JsonObject, place: str) -> AllowedTools:
     allowed = as_(dict, choice.get("allowed_tools", choice), f"{place}.allowed_tools")
     mode = allowed.get("mode", "auto")
     if mode not in ("auto", "required"):
@@ -147,7 +147,7 @@ def _allowed_tools(choice: JsonObject, names: set[str], place: str) -> AllowedTo
     for number, item in enumerate(as_(list, allowed.get("tools"), f"{place}.allowed_tools.tools")):
         match item:
             case {"function": {"name": str(name)}} | {"name": str(name)} | str(name):
-                chosen.append(known_tool(name, names, f"{place}.allowed_tools.tools[{number}]"))
+                chosen.append(name)
             case _:
                 raise UsageError(
                     "{place}.allowed_tools.tools[{number}]: the name of a tool was expected", place=place, number=number
@@ -155,14 +155,20 @@ def _allowed_tools(choice: JsonObject, names: set[str], place: str) -> AllowedTo
     return AllowedTools(tuple(chosen), "required" if mode == "required" else "auto")
 
 
-def known_tool(name: str, names: Collection[str], place: str) -> str:
-    """The name, if a tool of the request has it."""
-    if name not in names:
-        among = ", ".join(sorted(names)) or "none"
-        raise UsageError(
-            "{place}: {name!r} is neither a known word nor one of the tools of this request: {among}",
-            place=place,
-            name=name[:80],
-            among=among,
-        )
-    return name
+def check_choice(request: Request) -> None:
+    """The tools that a request's tool choice names are tools of the request. An agent has others beside them.
+
+    Raises:
+        UsageError: they are not.
+    """
+    others = request.extras.get("tools")  # those that the API itself carries out
+    known = {tool.name for tool in request.tools} | {
+        str(tool.get("name")) for tool in (others if isinstance(others, list) else []) if isinstance(tool, dict)
+    }
+    for name in named_tools(request.tool_choice):
+        if name not in known:
+            raise UsageError(
+                "tool_choice: {name!r} is neither a known word nor one of the tools of this request: {among}",
+                name=name[:80],
+                among=", ".join(sorted(known)) or "none",
+            )

@@ -28,8 +28,8 @@ from ...core.message import (
     ToolMessage,
     UserMessage,
 )
-from ...core.model import AllowedTools, NamedTool, Request
-from ...core.tool import Tool
+from ...core.model import Request
+from ...core.tool import AllowedTools, NamedTool, Tool
 from ..base import TextDialect
 from ..listing import TextListing
 from ..loose import Loose, Strength

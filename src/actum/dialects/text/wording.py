@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from ...core.json import Json, JsonObject, dumps
 from ...core.message import Message, UserMessage
-from ...core.model import AllowedTools, NamedTool, Request
-from ...core.tool import Tool
+from ...core.model import Request
+from ...core.tool import AllowedTools, NamedTool, Tool
 
 Language = Literal["en", "zh"]
 

@@ -44,7 +44,7 @@ from ...core.tool import Tool
 from ...protocols.sse import SseReader
 from ..api.model_errors import read_json
 from ..api.openai_chat.dialect import OpenAiChat
-from ..api.openai_fields import read_body
+from ..api.openai_fields import check_choice, read_body
 from ..api.openai_responses.dialect import OpenAiResponses
 from ..api.shared_fields import moved
 from ..api.signatures import claimed
@@ -391,6 +391,7 @@ def _request(wire: bytes, source: ApiDialect, target: ApiDialect, model: str) ->
     body = read_body(wire)
     aside = set_aside(wire, body, there)
     request = source.decode_request(aside.wire)
+    check_choice(request)
     if there == here:
         left: list[Loss] = []
     else:

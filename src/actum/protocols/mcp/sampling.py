@@ -32,8 +32,8 @@ from ...core.message import (
     ToolMessage,
     UserMessage,
 )
-from ...core.model import AllowedTools, NamedTool, Request, ToolChoice
-from ...core.tool import Tool
+from ...core.model import Request
+from ...core.tool import AllowedTools, NamedTool, Tool, ToolChoice
 from ..plain_text import plain
 from .content import (
     answer_of,

@@ -30,8 +30,8 @@ from actum.core.message import (
     Usage,
     UserMessage,
 )
-from actum.core.model import AllowedTools, NamedTool, Request, ToolChoice
-from actum.core.tool import Tool
+from actum.core.model import Request
+from actum.core.tool import AllowedTools, NamedTool, Tool, ToolChoice
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from tests.chat_server import ChatServer
 from tests.dialects import api_corpus
@@ -519,14 +519,12 @@ def test_a_request_comes_back_as_it_was_written() -> None:
         ({"tools": [{"type": "function", "function": {}}]}, "tools[0].function.name: string was expected"),
         ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tools[0].function: tool name"),
         ({"functions": [{"name": "a", "parameters": []}, {"name": "b", "parameters": 5}]}, "functions[1].parameters"),
-        ({"tool_choice": "get_news"}, "tool_choice: 'get_news'"),
         ({"tool_choice": 5}, "tool_choice"),
         (
             {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "maybe", "tools": []}}},
             "allowed_tools.mode",
         ),
         ({"tool_choice": {"type": "allowed_tools", "tools": [5]}}, "allowed_tools.tools[0]"),
-        ({"function_call": {"name": "x"}}, "function_call: 'x'"),
         ({"max_tokens": True}, "max_tokens: integer was expected, boolean came"),
         ({"temperature": "hot"}, "temperature: number was expected"),
         ({"stop": [1]}, "stop: string was expected"),

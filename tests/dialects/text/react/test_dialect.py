@@ -11,7 +11,8 @@ from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.event import CallDelta, ReasoningDelta, TextDelta
 from actum.core.json import dumps, parse_object
 from actum.core.message import Message, ReasoningPart, Reply, SystemMessage, ToolMessage, UserMessage
-from actum.core.model import NamedTool, Request
+from actum.core.model import Request
+from actum.core.tool import NamedTool
 from actum.dialects.text.react.dialect import React
 from tests.dialects.text_corpus import (
     calls,

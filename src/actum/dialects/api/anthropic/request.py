@@ -8,7 +8,7 @@ before.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -27,13 +27,12 @@ from ....core.message import (
     ToolMessage,
     UserMessage,
 )
-from ....core.model import NamedTool, Request, ToolChoice
-from ....core.tool import Tool
+from ....core.model import Request
+from ....core.tool import NamedTool, Tool, ToolChoice
 from ..data_url import base64_bytes, media_of_url
 from ..openai_fields import (
     as_,
     declared,
-    known_tool,
     maybe,
     maybe_number,
     read_body,
@@ -58,8 +57,7 @@ def decode_request(wire: bytes) -> Request:
     """
     body = read_body(wire)
     tools, others = _tools(maybe(list, body, "tools") or [])
-    names = [*[tool.name for tool in tools], *[str(other.get("name")) for other in others]]
-    choice, parallel_calls = _tool_choice(body.get("tool_choice"), names)
+    choice, parallel_calls = _tool_choice(body.get("tool_choice"))
     extras: JsonObject = {name: value for name, value in body.items() if name not in _READ}
     schema, rest = _output(maybe(dict, body, "output_config") or {})
     if rest:
@@ -99,7 +97,7 @@ def _tools(items: list[Json]) -> tuple[tuple[Tool, ...], list[JsonObject]]:
     return tuple(tools), others
 
 
-def _tool_choice(value: Json, names: Collection[str]) -> tuple[ToolChoice, bool | None]:
+def _tool_choice(value: Json) -> tuple[ToolChoice, bool | None]:
     if value is None:
         return "auto", None
     choice = as_(dict, value, "tool_choice")
@@ -113,7 +111,7 @@ def _tool_choice(value: Json, names: Collection[str]) -> tuple[ToolChoice, bool 
         case {"type": "none"}:
             return "none", parallel_calls
         case {"type": "tool", "name": str(name)}:
-            return NamedTool(known_tool(name, names, "tool_choice.name")), parallel_calls
+            return NamedTool(name), parallel_calls
         case _:
             raise UsageError("tool_choice: type auto, any, none, or tool with a name was expected")
 

@@ -30,13 +30,12 @@ from ....core.message import (
     ToolMessage,
     UserMessage,
 )
-from ....core.model import AllowedTools, NamedTool, Request, ToolChoice
-from ....core.tool import Tool
+from ....core.model import Request
+from ....core.tool import AllowedTools, NamedTool, Tool, ToolChoice
 from ..openai_fields import (
     as_,
     camel,
     declared,
-    known_tool,
     maybe,
     maybe_number,
     read_body,
@@ -74,7 +73,7 @@ def decode_request(wire: bytes) -> Request:
         extras["generationConfig"] = dict(kept)
     if others:
         extras["tools"] = others
-    choice, rest = _tool_choice(camel(maybe(dict, body, "toolConfig") or {}), [tool.name for tool in tools])
+    choice, rest = _tool_choice(camel(maybe(dict, body, "toolConfig") or {}))
     if rest:
         extras["toolConfig"] = rest
     instructions = _instructions(body.get("systemInstruction"))
@@ -153,16 +152,13 @@ def _output_schema(generation: JsonObject) -> JsonObject | None:
     return schema if isinstance(schema, dict) else None
 
 
-def _tool_choice(config: JsonObject, names: list[str]) -> tuple[ToolChoice, JsonObject]:
+def _tool_choice(config: JsonObject) -> tuple[ToolChoice, JsonObject]:
     """The choice, and what else is said of tools."""
     place = "toolConfig.functionCallingConfig"
     calling = camel(maybe(dict, config, "functionCallingConfig") or {})
     rest: JsonObject = {name: value for name, value in config.items() if name != "functionCallingConfig"}
     allowed = tuple(
-        [
-            known_tool(as_(str, name, f"{place}.allowedFunctionNames"), names, f"{place}.allowedFunctionNames")
-            for name in maybe(list, calling, "allowedFunctionNames") or []
-        ]
+        [as_(str, name, f"{place}.allowedFunctionNames") for name in maybe(list, calling, "allowedFunctionNames") or []]
     )
     match str(calling.get("mode") or "AUTO").upper(), allowed:
         case (("AUTO" | "MODE_UNSPECIFIED" | "VALIDATED"), ()):

@@ -21,8 +21,8 @@ from msgspec import Struct, structs
 from ....core.errors import ActumError, ModelError
 from ....core.json import JsonObject
 from ....core.message import Message, Reply, Transcript
-from ....core.model import AllowedTools, NamedTool, Request
-from ....core.tool import Tool
+from ....core.model import Request
+from ....core.tool import AllowedTools, NamedTool, Tool
 from ...base import ApiDecoder
 from ...error_answer import ErrorAnswer, error_answer, openai_error
 from ...loose import Loose

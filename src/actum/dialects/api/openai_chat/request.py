@@ -57,7 +57,7 @@ def decode_request(wire: bytes) -> Request:
     return Request(
         messages=_messages(as_(list, body.get("messages"), "messages")),
         tools=tools,
-        tool_choice=tool_choice(body, tools),
+        tool_choice=tool_choice(body),
         parallel_calls=maybe(bool, body, "parallel_tool_calls"),
         stop=_stop(body.get("stop")),
         output_schema=schema,

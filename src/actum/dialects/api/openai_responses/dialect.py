@@ -29,8 +29,8 @@ from ....core.message import (
     SystemMessage,
     Transcript,
 )
-from ....core.model import AllowedTools, NamedTool, Request
-from ....core.tool import Tool
+from ....core.model import Request
+from ....core.tool import AllowedTools, NamedTool, Tool
 from ...base import ApiDecoder
 from ...error_answer import ErrorAnswer, error_answer, openai_error
 from ...loose import Loose

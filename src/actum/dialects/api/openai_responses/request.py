@@ -55,7 +55,7 @@ def decode_request(wire: bytes) -> Request:
     return Request(
         messages=[*([SystemMessage(instructions)] if instructions else []), *_messages(body.get("input"))],
         tools=tools,
-        tool_choice=tool_choice(body, tools),
+        tool_choice=tool_choice(body),
         parallel_calls=maybe(bool, body, "parallel_tool_calls"),
         output_schema=schema,
         max_tokens=maybe(int, body, "max_output_tokens"),

@@ -47,12 +47,15 @@ class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
             that stands alone.
         attachments: files for the tools of the agent, which get them by the handles `att_1`, `att_2`, ... The body of a
             request, files included, has the limit `body_bytes` of the server.
+        tool_choice: whether the run must call a tool: `auto`, `none`, `required` or a tool's name (the run begins with
+            a call), or the names of the only tools that it may call; null for what the agent's settings say.
     """
 
     question: Annotated[str, Meta(min_length=1)]
     agent: Name = ""
     session: SessionId = ""
     attachments: Annotated[tuple[AttachedFile, ...], Meta(max_length=64)] = ()
+    tool_choice: Name | Annotated[tuple[Name, ...], Meta(min_length=1, max_length=1000)] | None = None
 
 
 class RunBegun(Struct, frozen=True, kw_only=True):

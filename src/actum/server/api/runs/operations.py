@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 
 from ....core.call import MediaPart, TextPart
-from ....core.errors import Busy
+from ....core.errors import Busy, UsageError
 from ....core.identity import Identity
 from ....core.interfaces import Journal, RunFilter
 from ....core.message import UserMessage
@@ -53,10 +53,14 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
     question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
     api.check_question(agent, question)
+    try:
+        await agent.checked_choice(body.tool_choice)
+    except UsageError as error:
+        raise Refusal(422, "invalid", "{why}", why=error) from None
     if body.execute_async and body.attachments:
         raise Refusal(422, "invalid", "attachments: a task takes no files. Ask without execute_async.")
     if body.execute_async:
-        return await accept_run(api, asked, agent, question, body.session)
+        return await accept_run(api, asked, agent, question, body.session, body.tool_choice)
     await api.begin(
         start,
         lambda emit: agent.run(
@@ -69,6 +73,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
             key_id=who.key_id,
             run_id=start.run_id,
             request=start.request,
+            tool_choice=body.tool_choice,
             emit=emit,
         ),
     )

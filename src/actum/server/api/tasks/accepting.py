@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from ....agents.agent import Agent
 from ....agents.options import AgentOptions
+from ....agents.tool_choice import ChosenTools
 from ....core.call import ToolCall
 from ....core.errors import CallError, TaskRefused
 from ....core.json import JsonObject
@@ -50,7 +51,12 @@ async def accept_call(api: Api, asked: ApiRequest[None, TaskBody], name: str, ar
 
 
 async def accept_run(
-    api: Api, asked: ApiRequest[None, TaskBody], agent: Agent[object], question: UserMessage, session: str
+    api: Api,
+    asked: ApiRequest[None, TaskBody],
+    agent: Agent[object],
+    question: UserMessage,
+    session: str,
+    tool_choice: ChosenTools | None = None,
 ) -> ApiReply:
     """Accept a question to an agent as a task."""
     who = asked.who
@@ -61,7 +67,12 @@ async def accept_run(
             question,
             options,
             AgentOptions(
-                conversation=session, principal=who.principal, tenant=who.tenant, roles=who.roles, key_id=who.key_id
+                conversation=session,
+                principal=who.principal,
+                tenant=who.tenant,
+                roles=who.roles,
+                key_id=who.key_id,
+                tool_choice=tool_choice,
             ),
             is_published=agent.runner.is_published,
         )

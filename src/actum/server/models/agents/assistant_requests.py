@@ -18,7 +18,7 @@ from ....core.model_settings import ModelSettings
 from ....core.policy import Answer
 from ....core.process.worker_thread import off_loop
 from ....core.run.pending import Pending
-from ....core.tool import Tool
+from ....core.tool import Tool, ToolChoice
 from ....dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ...api.records import Recorded
 from .ids import read_approval_id, read_call_id
@@ -39,6 +39,7 @@ class WantedRun(Struct, frozen=True, kw_only=True):
         body: the request.
         assistant: the assistant.
         tools: the client's own tools.
+        tool_choice: whether and which tools the run must call.
         door: for the record; see `Started.door`.
         words: what is said, the question last.
     """
@@ -48,6 +49,7 @@ class WantedRun(Struct, frozen=True, kw_only=True):
     body: JsonObject
     assistant: JsonObject
     tools: tuple[Tool, ...]
+    tool_choice: ToolChoice
     door: JsonObject
     words: tuple[UserMessage, ...]
 
@@ -167,8 +169,6 @@ def check_supported(body: JsonObject) -> None:
         raise ModelError("tool_resources: there are no files and no vector stores here", status=501)
     if body.get("response_format") not in (None, "auto", {"type": "text"}):
         raise UsageError("response_format: an agent answers in its own form")
-    if body.get("tool_choice") not in (None, "auto"):
-        raise UsageError("tool_choice: the agent decides which tools are called; leave it out")
     if body.get("parallel_tool_calls") is False:
         raise UsageError("parallel_tool_calls: the agent decides how many calls are made at once; leave it out")
     truncation = body.get("truncation_strategy")

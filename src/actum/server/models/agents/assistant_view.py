@@ -104,7 +104,7 @@ class AssistantRun:
             "max_prompt_tokens": None,
             "max_completion_tokens": None,
             "truncation_strategy": {"type": "auto", "last_messages": None},
-            "tool_choice": "auto",
+            "tool_choice": door.get("tool_choice") or "auto",
             "parallel_tool_calls": True,
             "response_format": "auto",
         }

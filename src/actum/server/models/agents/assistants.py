@@ -29,6 +29,7 @@ from ....core.message import UserMessage
 from ....core.run.ids import new_id
 from ....core.stored.kept_object import KeptObject, ObjectsFull
 from ....core.tool import Tool
+from ....dialects.api.openai_fields import tool_choice
 from ....runs.options import Emit
 from ...api.api import Api, Start
 from ...api.records import Recorded
@@ -358,6 +359,7 @@ class Assistants:
             "model": model,
             "instructions": told,
             "tools": tools,
+            "tool_choice": body.get("tool_choice"),
             "metadata": body.get("metadata") or {},
             "messages": ids,
             "request": digest_of(body),
@@ -368,6 +370,7 @@ class Assistants:
             body=body,
             assistant=assistant,
             tools=await read_tools(tools),
+            tool_choice=tool_choice({"tool_choice": body.get("tool_choice")}),
             door=door,
             words=tuple(words),
         )
@@ -393,6 +396,7 @@ class Assistants:
                 run_id=start.run_id,
                 door=wanted.door,
                 settings=settings,
+                tool_choice=None if wanted.tool_choice == "auto" else wanted.tool_choice,
                 emit=_both(emit, events),
             )
 

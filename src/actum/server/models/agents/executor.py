@@ -31,6 +31,7 @@ from ....core.process.worker_thread import LARGE, off_loop
 from ....core.run.record import Ended, Entry
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
+from ....dialects.losses import Loss
 from ....features.refusal import Refusal
 from ....journal.recording import RunState
 from ....runs.options import Emit
@@ -273,7 +274,10 @@ class AgentExecutor:
             if isinstance(place, GoOn):
                 begun = await self.go_on(place, events)
         ref = AnswerRef(run_id, begins, is_stored)
-        headers = {RUN_HEADER: run_id, **lost_header(turn.lost)}
+        lost = turn.lost
+        if turn.tool_choice is not None and not isinstance(place, Begin):
+            lost += (Loss("tool_choice", str(turn.tool_choice), "the run goes on with the choice that it began with"),)
+        headers = {RUN_HEADER: run_id, **lost_header(lost)}
         if place.disagrees:
             headers[HISTORY_HEADER] = "disagrees"
         recorded = await self._placing.own(run_id, who)
@@ -339,6 +343,7 @@ class AgentExecutor:
                 door=door_fields(asked),
                 told=place.told,
                 settings=turn.settings,
+                tool_choice=turn.tool_choice,
                 emit=both(emit, events),
             )
 

@@ -21,7 +21,7 @@ from ....core.json import Json, JsonObject, dumps
 from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ....core.model import Request
 from ....core.model_settings import ModelSettings
-from ....core.tool import Tool
+from ....core.tool import Tool, ToolChoice
 from ....dialects.api.openai_fields import camel
 from ....dialects.losses import WHAT_CHARS_MAX, Loss
 from ..request import ModelRequest
@@ -184,6 +184,7 @@ class AskedTurn(Struct, frozen=True, kw_only=True):
     conversation: str = ""
     tools: tuple[Tool, ...] = ()
     settings: ModelSettings | None = None
+    tool_choice: ToolChoice | None = None
     answer_schema: JsonObject | None = None
     lost: tuple[Loss, ...] = ()
 
@@ -227,6 +228,7 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
         conversation=_conversation(fields) if asked.surface is RESPONSES else "",
         tools=request.tools,
         settings=_settings(request),
+        tool_choice=None if request.tool_choice == "auto" else request.tool_choice,
         answer_schema=request.output_schema,
         lost=lost,
     )
@@ -268,23 +270,9 @@ def _check(request: Request, fields: JsonObject) -> None:
         kinds = sorted({str(tool.get("type") or next(iter(tool), "")) for tool in others if isinstance(tool, dict)})
         raise UsageError("tools: an agent has its own tools, and {kinds} is not run here", kinds=", ".join(kinds))
     choice = fields.get("tool_choice")
-    if (request.tool_choice != "auto" and "toolConfig" not in fields) or fields.get("function_call") not in (
-        None,
-        "auto",
-    ):
-        raise UsageError("tool_choice: the agent decides which tools are called: leave it out, or say auto")
     serial = isinstance(choice, dict) and choice.get("disable_parallel_tool_use") is True
     if serial or fields.get("parallel_tool_calls") is False:
         raise UsageError("parallel_tool_calls: the agent decides how many calls are made at once: leave it out")
-    gemini = fields.get("toolConfig", fields.get("tool_config"))
-    modes = (
-        gemini.get("functionCallingConfig", gemini.get("function_calling_config")) if isinstance(gemini, dict) else 0
-    )
-    is_among = isinstance(modes, dict) and (modes.get("allowedFunctionNames") or modes.get("allowed_function_names"))
-    if is_among or (
-        isinstance(modes, dict) and modes.get("mode") not in (None, "AUTO", "MODE_UNSPECIFIED", "VALIDATED")
-    ):
-        raise UsageError("toolConfig: the agent decides which tools are called: leave it out, or say AUTO")
 
 
 def _settings(request: Request) -> ModelSettings | None:
