@@ -14,12 +14,15 @@ from contextlib import suppress
 import pytest
 
 from actum.agents.output import fitting
+from actum.compose.mistakes import Fault, placed
 from actum.core.errors import ActumError
 from actum.core.json import Json, JsonObject, dumps
+from actum.core.toml import read_toml
 from actum.dialects.api.model_errors import error_of_status
 from actum.policy.border import stands_whole
 from actum.policy.common_words import is_common
 from actum.policy.condition import Condition, ConditionFailed
+from actum.policy.file import read_rules
 from actum.protocols.mcp.document import read_servers
 from actum.schema.canonical import path
 from actum.testing import ScriptedModel
@@ -60,6 +63,14 @@ def configured(text: str) -> object:
     return read_servers({"mcpServers": {"a": {"command": "a", "args": [text]}}}, {})
 
 
+def mistaken(text: str) -> object:
+    return placed("actum.toml", text, [Fault(("a",), "unknown")])
+
+
+def ruled(text: str) -> object:
+    return read_rules(text, "policy.toml")
+
+
 def held(source: str) -> Callable[[Json], bool]:
     return lambda value: Condition(source).holds({"args": {"value": value}})
 
@@ -74,6 +85,11 @@ CASES: list[tuple[Callable[[str], object], str]] = [
     *((lambda text: messages(text.encode(), [1]), "{" + many(unit)) for unit in ('"\\', '"', '{"a":')),
     *((configured, many(unit)) for unit in ("${env:A:-", "${input:", "${config:")),
     *((said, "${a" + many(unit) + "!}") for unit in (" ", "[0]", ".b")),
+    *((read_toml, many(unit) + end) for unit, end in (("a.", "a=1"), ("'a' . ", "a=1"), ("a. ", ""), ("a=[", ""))),
+    *((read_toml, f"{begin}{many(unit)}{end}") for begin, unit, end in (("[", "a.", "a]"), ("a=0x", "f", ""))),
+    *((read_toml, many(". ".join(["a"] * 31) + unit)) for unit in ("\n", "  ", "=1\n")),
+    (ruled, many("[[rules]]\nthen='deny'\n")),
+    *((mistaken, "a=[\n" + many(unit)) for unit in ("1", "a", "a .", '""', "a \n", "[a", "[a]]")),
     *((waited, "1" + many(unit) + "!") for unit in (" ", "1", ".1")),
 ]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..core.errors import UsageError
+from ..core.toml import read_toml
 from .settings import Settings
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
@@ -106,7 +106,7 @@ def _few(item: tuple[str, tuple[str, ...]]) -> int:
 def _has_condition(policy: str) -> bool:
     """Whether a policy has conditions; what is wrong with its file is told by whoever opens the policy."""
     try:
-        rules = tomllib.loads(Path(policy).expanduser().read_text("utf-8")).get("rules")
+        rules = read_toml(Path(policy).expanduser().read_text("utf-8")).get("rules")
     except (OSError, ValueError):
         return False
     found = rules if isinstance(rules, list) else []

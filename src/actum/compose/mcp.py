@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ import msgspec
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse_object
 from ..core.secrets.private_paths import keep_private
+from ..core.toml import read_toml
 from ..core.user import User
 from ..protocols.jsonc import plain_json
 from ..protocols.mcp.config import McpServer
@@ -99,7 +99,7 @@ def read_document(path: Path) -> JsonObject:
     """
     try:
         text = path.read_text("utf-8")
-        return tomllib.loads(text) if path.suffix == ".toml" else parse_object(plain_json(text))[0]
+        return read_toml(text) if path.suffix == ".toml" else parse_object(plain_json(text))[0]
     except (OSError, ValueError, JsonProblem) as error:
         raise UsageError("{path} can not be read: {why}", path=path, why=error) from None
 

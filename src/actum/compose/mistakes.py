@@ -16,10 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from ..core.language.sentence import Sentence
+from ..core.toml import read_toml
 
 _LINE_OF_TOML = re.compile(r"\(at line (\d+),")
 _TABLE = re.compile(r"^\s*(\[\[?)(.+?)\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'|\s*\.\s*)+?)\s*=""")
+_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]++|"[^"]*"|'[^']*'|\s*+\.\s*+)+?)\s*=""")
 _MARKS = ('"""', "'" * 3)
 
 
@@ -212,7 +213,7 @@ def _lines(text: str) -> list[tuple[tuple[str, ...], int]]:
 def _keys(written: str) -> tuple[str, ...]:
     """The keys of a dotted key as TOML reads it."""
     try:
-        table: object = tomllib.loads(f"{written} = 0")
+        table: object = read_toml(f"{written} = 0")
     except tomllib.TOMLDecodeError:
         return ()
     keys: list[str] = []

@@ -23,6 +23,7 @@ from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
 from ..core.secret_values import is_secret_name
 from ..core.stored.passed import ALL_TROUBLE, Trouble
+from ..core.toml import read_toml
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.folders import settings_path
@@ -680,7 +681,7 @@ def _look(path: Path) -> tuple[dict[str, object], list[Mistake]]:
     except (OSError, ValueError) as error:
         return {}, [Mistake(str(path), 0, f"can not be read: {error}")]
     try:
-        found: dict[str, object] = tomllib.loads(text)
+        found: dict[str, object] = read_toml(text)
     except tomllib.TOMLDecodeError as error:
         return {}, [unreadable(str(path), text, error)]
     return found, placed(str(path), text, list(_faults(found)))

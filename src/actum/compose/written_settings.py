@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.json import dumps
+from ..core.toml import read_toml
 from ..storage.folders import settings_path, state_folder
 from ..storage.whole_file import alone_with, replace
 from .settings import SETTINGS_FILE, USE, read_settings_file
@@ -82,7 +83,7 @@ def _with(text: str, items: str, *, of_table: bool) -> str:
 
 def _read(text: str) -> dict[str, object] | None:
     try:
-        return tomllib.loads(text)
+        return read_toml(text)
     except tomllib.TOMLDecodeError:
         return None
 
@@ -126,6 +127,6 @@ _MODEL_LINE = re.compile(r"""\s*(model|"model"|'model')\s*=""")
 
 def _read_toml(text: str) -> dict[str, object] | None:
     try:
-        return tomllib.loads(text)
+        return read_toml(text)
     except tomllib.TOMLDecodeError:
         return None

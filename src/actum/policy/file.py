@@ -31,6 +31,7 @@ from ..core.approver import ROLE
 from ..core.call import ToolCall
 from ..core.errors import UsageError
 from ..core.policy import Decision, Facts
+from ..core.toml import read_toml
 from ..core.tool import Effects, Tool
 from .origin_condition import taken_out
 from .rules import (
@@ -97,8 +98,8 @@ def read_rules(text: str, name: str, *, careful: bool = False) -> Rules:
     'policy.toml:1'
     """
     try:
-        found = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is refused by Python, not by TOML
+        found = read_toml(text)
+    except tomllib.TOMLDecodeError as error:
         raise UsageError("{name}: {why}", name=name, why=error) from None
     try:
         file = msgspec.convert(found, _File)
@@ -343,5 +344,9 @@ def _seconds(said: str | float) -> float:
 
 def _lines(text: str, count: int) -> list[int]:
     """The lines on which the rules begin; 0 where that can not be told, as with rules that stand in a row."""
-    found = [text.count("\n", 0, header.start()) + 1 for header in _HEADER.finditer(text)]
+    found: list[int] = []
+    line, seen = 1, 0
+    for header in _HEADER.finditer(text):
+        line, seen = line + text.count("\n", seen, header.start()), header.start()
+        found.append(line)
     return found if len(found) == count else [0] * count

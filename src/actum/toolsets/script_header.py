@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -28,6 +27,7 @@ from msgspec import Struct
 from ..core.call import Problem
 from ..core.errors import BadTool, InvalidArguments, UsageError
 from ..core.json import Json, JsonObject, dumps
+from ..core.toml import read_toml
 from ..core.tool import Effects
 
 BEGIN = "# /// tool"
@@ -130,8 +130,8 @@ def read_header(text: str) -> ScriptHeader:
     else:
         raise BadTool("the line `{end}` is missing at the end of the header", end=END)
     try:
-        return msgspec.convert(tomllib.loads("\n".join(body)), ScriptHeader)
-    except (ValueError, RecursionError) as error:  # msgspec.ValidationError is a ValueError
+        return msgspec.convert(read_toml("\n".join(body)), ScriptHeader)
+    except ValueError as error:  # of TOML or of msgspec
         raise BadTool("the header that begins in line {begins}: {why}", begins=begins[0] + 1, why=error) from None
 
 

@@ -15,6 +15,7 @@ from ...compose.extras import check_extras
 from ...compose.settings import SETTINGS_FILE, Settings
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
+from ...core.toml import read_toml
 from ...triggers.settings import TriggerTable
 from .. import options
 from ..exit_codes import DONE
@@ -156,11 +157,11 @@ def remove(name: NameArgument) -> int:
         if not inside:
             kept.append(line)
     after = "".join(kept)
-    wanted = tomllib.loads(before)
+    wanted = read_toml(before)
     del wanted["triggers"][name]
     if not wanted["triggers"]:
         del wanted["triggers"]
-    if tomllib.loads(after) != wanted:
+    if read_toml(after) != wanted:
         raise UsageError(
             "remove the table [triggers.{name}] by hand: it is written in a way that this can not undo", name=name
         )
@@ -172,7 +173,7 @@ def remove(name: NameArgument) -> int:
 def _tables(text: str) -> JsonObject:
     """The triggers of a file of settings."""
     try:
-        found = tomllib.loads(text).get("triggers", {})
+        found = read_toml(text).get("triggers", {})
     except tomllib.TOMLDecodeError as error:
         raise UsageError("actum.toml can not be read: {why}", why=error) from None
     return found if isinstance(found, dict) else {}

@@ -25,6 +25,7 @@ from ...core.definition import BadText, TextProblem
 from ...core.errors import BadTool, UsageError
 from ...core.json import Json, JsonObject, dumps
 from ...core.stored.definitions import checked_name
+from ...core.toml import read_toml
 from ...core.tool import Effects
 from ...protocols.plain_text import plain
 from ...protocols.source_text import BYTES_MAX, Place, SourceText, read_text
@@ -213,12 +214,11 @@ def _read(text: str) -> SourceText:
     if len(text.encode("utf-8", "replace")) > BYTES_MAX:
         raise BadText([TextProblem(f"the text has more than {BYTES_MAX} bytes")])
     try:
-        return SourceText(msgspec.to_builtins(tomllib.loads(text)), {}, [])
-    except (ValueError, RecursionError, TypeError) as error:
+        return SourceText(msgspec.to_builtins(read_toml(text)), {}, [])
+    except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+), column (\d+)", str(error))
         place = (int(line[1]), int(line[2])) if line else (1, 1)
-        why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise BadText([TextProblem(f"this is no TOML: {why}", *place)]) from None
+        raise BadText([TextProblem(f"this is no TOML: {error}", *place)]) from None
 
 
 class _Reading:

@@ -17,7 +17,6 @@ import configparser
 import re
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
@@ -26,6 +25,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ....core.errors import UsageError
+from ....core.toml import read_toml
 from ....protocols.mcp.config import McpJail, McpServer
 from ....sandbox.jail import Jail
 from ....transport.egress import Egress
@@ -275,7 +275,7 @@ def _in_uv_file(file: Path) -> Iterator[tuple[bool, str]]:
         UsageError: the file can't be read.
     """
     try:
-        told = tomllib.loads(file.read_text("utf-8"))
+        told = read_toml(file.read_text("utf-8"))
         tables = [told, *([told["pip"]] if isinstance(told.get("pip"), dict) else [])]
         for table in tables:
             for index in table.get("index", ()):
