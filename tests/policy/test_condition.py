@@ -119,6 +119,7 @@ def test_lists_are_bounded() -> None:
         ("(" * 500, "is no CEL"),
         ("arg.amount < 100", "no variable 'arg'; there are: args, user"),
         ("check.balance > 5", "no variable 'check'"),
+        ("_put(0, true, args.path)", "no function '_put'"),
         ("beneath(args.path)", "no function 'beneath'; there are: bytes, contains"),
         ("size('" + "x" * 5_000 + "') > 1", "at most 4000 characters"),
         ("args.to.matches(args.pattern)", "matches() takes its pattern as a text in quotes"),

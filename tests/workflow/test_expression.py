@@ -75,6 +75,23 @@ def test_an_expression_is_given_only_what_it_names() -> None:
     assert place.asked == ["inputs"]
 
 
+def test_lists_that_are_collected_are_those_of_the_language() -> None:
+    for source, expected in (
+        ("[1, 2, 3].map(x, x > 1, x * 2)", [4, 6]),
+        ("{'a': 1, 'b': 2}.map(k, k)", ["a", "b"]),
+        ("[[1, 2], [3]].map(l, l.map(x, x + 1))", [[2, 3], [4]]),
+        ("[[1, 2], [3]].filter(l, size(l) > 1).map(l, l[0])", [1]),
+        ("['a,b', '('] . map ( x , [x + \"),\"][0] )", ["a,b),", "(),"]),
+        ("[1, 0].map(x, 1 / x).size() > 9 || true", True),
+        ("[1].filter(x, [2].exists(y, y > x)).size() + 3", 4),
+        ("[1.5, 'a', null].map(x, type(x) == string)", [False, True, False]),
+    ):
+        assert compile_value({"cel": source}).value(Place()) == expected, source
+    for source in ("[1, 0].map(x, 1 / x)", "[1, 2].filter(x, x)", "'abc'.map(x, x)"):
+        with pytest.raises(NoValue):
+            compile_value({"cel": source}).value(Place())
+
+
 def test_functions_are_bounded() -> None:
     for source in (
         "replace('aaaaaaaaaa', 'a', inputs.long)",

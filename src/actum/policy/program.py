@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from ..core.errors import UsageError
 from ..core.language.sentence import Sentence
 from ..schema.canonical import Unclear
-from .expression_work import bare_of, closing
+from .expression_work import MACRO, bare_of, closing
 
 BUILT_IN = frozenset(
     {  # a mistyped name is found when the program is compiled
@@ -27,6 +27,8 @@ BUILT_IN = frozenset(
 LOOPS_MAX = 2
 """A program may hold so many macros that go through a list."""
 
+_PUT, _TAKEN = "_put", "_taken"
+_OWN = re.compile(rf"(?<!\w)({_PUT}|{_TAKEN})\s*\(")
 _TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "string", "uint"})
 _LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w*)")
 _NAMED = re.compile(r"[A-Za-z]\w*")
@@ -62,7 +64,7 @@ class CelProgram:
             raise UsageError("conditions need CEL: pip install 'actum[policy]'") from None
         shown = shown or text
         try:
-            self._program = cel.compile(text)
+            self._program = cel.compile(_collecting(text))
         except ValueError as error:
             raise UsageError("{shown!r} is no CEL: {first_line}", shown=shown, first_line=first_line(error)) from None
         if _takes_patterns_of_values(text):
@@ -78,7 +80,8 @@ class CelProgram:
                 most=LOOPS_MAX,
             )
         self.variables = frozenset(self._program.variables()) - set(self.bound) - _TYPES - set(unwanted)
-        self.functions = frozenset(name for name in self._program.functions() if _NAMED.fullmatch(name))
+        own = _OWN.findall(bare_of(text))  # nobody else calls them
+        self.functions = frozenset([*own, *(each for each in self._program.functions() if _NAMED.fullmatch(each))])
         self._context = cel.Context
 
     def value(self, variables: Mapping[str, object], functions: Mapping[str, Callable[..., object]]) -> object:
@@ -92,7 +95,19 @@ class CelProgram:
             ProgramFailed: it has no value.
         """
         failures: list[str] = []
-        noting = {name: _noting(name, function, failures) for name, function in functions.items()}
+        collected: list[list[object]] = [[] for _ in range(LOOPS_MAX)]
+
+        def put(number: int, is_kept: object, item: object) -> bool:
+            if not isinstance(is_kept, bool):
+                raise Unclear("true or false")
+            collected[number] += [item] if is_kept else []
+            return False
+
+        def taken(_: object, number: int) -> list[object]:
+            return collected[number]
+
+        every = {**functions, _PUT: put, _TAKEN: taken}
+        noting = {name: _noting(name, function, failures) for name, function in every.items()}
         try:
             value: object = self._program.execute(self._context(dict(variables), noting))
         except Exception as error:  # noqa: BLE001  # the library raises a dozen kinds: all of them mean that there is no value
@@ -100,6 +115,48 @@ class CelProgram:
         if failures:
             raise ProgramFailed(failures[0])
         return value
+
+
+def _collecting(text: str) -> str:
+    """A program in which the lists of `map` and `filter` are collected by functions of ours.
+
+    The library copies what was found so far for each item, so that long lists take hours. `exists` goes through a list
+    as `map` does, as long as nothing is true, and fails where `map` fails. A macro inside of another is left as it is,
+    since its items would have to be told apart from those of the run before.
+
+    >>> _collecting("a.filter(x, x > 1).size()")
+    'a.exists(x, _put(0, x > 1, x))._taken(0).size()'
+    """
+    bare = bare_of(text)
+    pieces: list[str] = []
+    at = number = 0
+    for macro in MACRO.finditer(bare):
+        end = closing(bare, macro.end())
+        if macro.start() < at:
+            continue
+        pieces.append(text[at : macro.start()])
+        at = macro.start()
+        name, *rest = _arguments(text, bare, macro.end(), end)
+        if macro[1] in ("map", "filter") and 1 <= len(rest) <= 1 + (macro[1] == "map"):
+            kept, item = (rest[0], name) if macro[1] == "filter" else (rest[0] if rest[1:] else "true", rest[-1])
+            pieces.append(f".exists({name}, {_PUT}({number}, {kept}, {item})).{_TAKEN}({number})")
+            at, number = end + 1, number + 1
+        else:
+            pieces.append(text[at:end])
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _arguments(text: str, bare: str, start: int, end: int) -> list[str]:
+    """The arguments of a macro, the texts between commas that stand in no bracket."""
+    found: list[str] = []
+    depth, begin = 0, start
+    for at in range(start, end):
+        depth += (bare[at] in "([{") - (bare[at] in ")]}")
+        if bare[at] == "," and not depth:
+            found.append(text[begin:at].strip())
+            begin = at + 1
+    return [*found, text[begin:end].strip()]
 
 
 def _takes_patterns_of_values(text: str) -> bool:

@@ -29,7 +29,9 @@ SOURCE_MAX = 4_000
 """A CEL expression may have so many characters,"""
 PATH_SHOWN_MAX = 200
 MADE_MAX = 4_000_000
-"""and its functions make at most so many characters and items together. So many has a text with references, too."""
+ITEM_CHARS = 40
+"""and its functions make at most so many characters together; an item counts as so many. So many has a text with
+references, too."""
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _PATH = re.compile(
@@ -250,9 +252,8 @@ class Computed:
         check_names("function", self._program.functions, sorted(BUILT_IN | FUNCTIONS.keys()))
         self._functions = {name: FUNCTIONS[name] for name in self._program.functions & FUNCTIONS.keys()}
         self._paths = {root: _paths(source, root) for root in sorted(self._program.variables)}
-        self._work = ExpressionWork(source)
-        bodies = " ".join(self._work.bodies)
-        self._in_bodies = {root: _paths(bodies, root) for root in self._work.in_bodies(self._paths)}
+        self._work = ExpressionWork(source, self._functions)
+        self._in_bodies = {root: _paths(self._work.bodies, root) for root in self._work.in_bodies(self._paths)}
 
     def value(self, values: ScopeValues) -> Json:
         given: dict[str, object] = {root: _pruned(values, root, paths) for root, paths in self._paths.items()}
@@ -261,7 +262,7 @@ class Computed:
         except TooLarge as large:
             raise NoValue(f"{self.source[:100]!r}: {large}") from None
         try:
-            return as_json(self._program.value(given, _bounded(self._functions)))
+            return as_json(self._program.value(given, _bounded(self._functions, self._work.made_max)))
         except ProgramFailed as failed:
             raise NoValue(f"{self.source!r} has no value: {failed}") from None
 
@@ -386,15 +387,17 @@ def read_reference(text: str) -> Reference | Piped:
     return Piped(reference, found[4])
 
 
-def _bounded(functions: Mapping[str, Callable[..., object]]) -> Mapping[str, Callable[..., object]]:
-    """The functions of one evaluation, which together make a bounded amount."""
+def _bounded(functions: Mapping[str, Callable[..., object]], items_max: int) -> Mapping[str, Callable[..., object]]:
+    """The functions of one evaluation, which together make a bounded amount, and lists of so many items at most."""
     left = MADE_MAX
 
     def bounded(function: Callable[..., object]) -> Callable[..., object]:
         def call(*given: object) -> object:
             nonlocal left
             value = function(*given)
-            left -= len(value) if isinstance(value, str | list) else 0
+            left -= len(value) if isinstance(value, str) else len(value) * ITEM_CHARS if isinstance(value, list) else 0
+            if isinstance(value, list) and len(value) > items_max:
+                raise Unclear(f"at most {items_max} items in a list, where an expression goes through lists")
             if left < 0:
                 raise Unclear(f"at most {MADE_MAX} characters and items from all functions together")
             return value
