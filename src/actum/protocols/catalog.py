@@ -107,7 +107,7 @@ class CatalogEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def description(self) -> str:
         """In its own words, plain."""
         said = self.document.get("description")
-        return plain(said)[:2_000] if isinstance(said, str) else ""
+        return plain(said[:20_000])[:2_000] if isinstance(said, str) else ""
 
     @property
     def identifier(self) -> str:
@@ -212,12 +212,12 @@ def _entry(entry: CatalogEntry) -> JsonObject:
     version = document.get("version")
     told: dict[str, Json] = {
         "identifier": entry.identifier,
-        "displayName": plain(str(document.get("name") or entry.name))[:200],
+        "displayName": plain(str(document.get("name") or entry.name)[:2_000])[:200],
         "type": MEDIA_TYPES[entry.kind],
         "url": entry.url,
         "description": entry.description,
         "tags": list[Json](entry.tags),
-        "version": plain(version)[:100] if isinstance(version, str) else "",
+        "version": plain(version[:1_000])[:100] if isinstance(version, str) else "",
         "metadata": {"health": entry.health, "lastSeen": entry.last_seen, "signature": entry.signature},
     }
     return {name: value for name, value in told.items() if value}

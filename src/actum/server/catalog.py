@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from ..core.identity import Identity
 from ..protocols.catalog import CatalogEntry, ai_catalog, search_answer
 from .refusal import HttpRefusal
 from .route_group import identity_of
@@ -84,8 +85,7 @@ class CatalogRoutes:
         """There are no streams."""
 
     async def _catalog(self, request: Request) -> Response:
-        entries = [each for each in await asyncio.to_thread(self._entries.all) if each.is_public]
-        body = msgspec.json.encode(ai_catalog(entries, self._host))
+        body = await asyncio.to_thread(self._published)
         return Response(body, media_type="application/ai-catalog+json", headers=DRAFT)
 
     async def _search(self, request: Request) -> Response:
@@ -97,10 +97,16 @@ class CatalogRoutes:
         start = asked.page_token if asked is not None else ""
         if asked is None or not 1 <= asked.page_size <= PAGE_SIZE_MAX or not (start == "" or start.isdecimal()):
             raise HttpRefusal(400, 'A search was expected, as in {"query": {"text": "weather"}, "pageSize": 20}.')
-        who = identity_of(request.scope)
-        fitting = await asyncio.to_thread(self._entries.find, asked.query.text)
+        body = await asyncio.to_thread(self._found, asked, identity_of(request.scope))
+        return Response(body, media_type="application/json", headers=DRAFT)
+
+    def _published(self) -> bytes:
+        entries = [each for each in self._entries.all() if each.is_public]
+        return msgspec.json.encode(ai_catalog(entries, self._host))
+
+    def _found(self, asked: _Search, who: Identity) -> bytes:
+        fitting = self._entries.find(asked.query.text)
         seen = [each for each in fitting if each[0].is_seen_by(who.principal, who.roles, who.tenant)]
         best = max((score for _, score in seen), default=100)  # nobody learns that something better is hidden
         found = [(entry, max(1, score * 100 // best)) for entry, score in seen]
-        answer = search_answer(found, asked.page_size, int(start[:9] or 0))
-        return Response(msgspec.json.encode(answer), media_type="application/json", headers=DRAFT)
+        return msgspec.json.encode(search_answer(found, asked.page_size, int(asked.page_token[:9] or 0)))

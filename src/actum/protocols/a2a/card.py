@@ -15,6 +15,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -108,14 +109,14 @@ def read_card(raw: Json) -> RemoteCard:
     capabilities = raw.get("capabilities")
     security = raw.get("securitySchemes")
     return RemoteCard(
-        name=plain(str(raw["name"]))[:200],
-        description=plain(_words(raw, "description"))[:DESCRIPTION_CHARS_MAX],
-        version=plain(_words(raw, "version"))[:100],
+        name=_shown(str(raw["name"]), 200),
+        description=_shown(_words(raw, "description"), DESCRIPTION_CHARS_MAX),
+        version=_shown(_words(raw, "version"), 100),
         interfaces=interfaces,
         skills=_skills(raw),
         streams=isinstance(capabilities, dict) and capabilities.get("streaming") is True,
         pushes=isinstance(capabilities, dict) and capabilities.get("pushNotifications") is True,
-        schemes=tuple(plain(name)[:100] for name in security)[:50] if isinstance(security, dict) else (),
+        schemes=tuple(_shown(name, 100) for name in islice(security, 50)) if isinstance(security, dict) else (),
         raw=raw,
     )
 
@@ -183,14 +184,19 @@ def _skills(raw: JsonObject) -> tuple[RemoteSkill, ...]:
         found.append(
             RemoteSkill(
                 id=_words(each, "id"),
-                name=plain(_words(each, "name"))[:100],
-                description=plain(_words(each, "description"))[:SKILL_CHARS_MAX],
-                tags=tuple(plain(tag)[:50] for tag in tags[:20] if isinstance(tag, str))
+                name=_shown(_words(each, "name"), 100),
+                description=_shown(_words(each, "description"), SKILL_CHARS_MAX),
+                tags=tuple(_shown(tag, 50) for tag in tags[:20] if isinstance(tag, str))
                 if isinstance(tags, list)
                 else (),
             )
         )
     return tuple({skill.id: skill for skill in found if plain(skill.id) == skill.id}.values())
+
+
+def _shown(text: str, chars_max: int) -> str:
+    """The beginning of a text without what is hidden: ten times as much of the text is looked at."""
+    return plain(text[: 10 * chars_max])[:chars_max]
 
 
 def _words(found: JsonObject, name: str) -> str:

@@ -162,7 +162,8 @@ class _Yaml:
             value = self._value(next(events), events, depth + 1)
             if key == "<<" and event.implicit[0]:
                 for part in value if isinstance(value, list) else [value]:
-                    merged = (part if isinstance(part, dict) else {}) | merged
+                    for name, inner in part.items() if isinstance(part, dict) else ():
+                        merged.setdefault(name, inner)
             elif key in found:
                 raise BadDocument("the key {key!r} is given twice", _line(event), key=key[:80])
             else:

@@ -22,7 +22,8 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 from ...core.errors import CallError, PermissionDenied, ToolError, Unavailable
-from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
+from ...core.json import Json, JsonObject, JsonProblem, dumps, parse, size_of_json
+from ...core.process.worker_thread import WALKED, off_loop
 from ...protocols.a2a import legacy
 from ...protocols.a2a.card import Binding, RemoteCard, RemoteInterface, UnreadableCard, read_card
 from ...protocols.a2a.later import LaterVersion, UnreadableAnswer, decode_event, decode_task, encode_send
@@ -148,7 +149,8 @@ class A2AConnection:
                 return None
             if answer.status == 200:
                 try:
-                    return read_card(_parsed(answer.body)), answer.headers.get("etag", "")[:200]
+                    card = await off_loop(WALKED * len(answer.body), _card, answer.body)
+                    return card, answer.headers.get("etag", "")[:200]
                 except (UnreadableCard, CallError) as problem:
                     words = problem if isinstance(problem, UnreadableCard) else "it is no JSON, or nested too deep"
                     refused = refused or ToolError("The card at {url} can not be used: {why}.", url=url, why=words)
@@ -189,7 +191,7 @@ class A2AConnection:
             raise not_sent_or_lost(failure) from None
         if answer.status != 200:
             raise Unavailable("The keys of the card's signer can not be had (HTTP {number}).", number=answer.status)
-        return _parsed(answer.body)
+        return await off_loop(WALKED * len(answer.body), _parsed, answer.body)
 
     # Messages and tasks -----------------------------------------------------------------------------------------------
 
@@ -321,7 +323,8 @@ class A2AConnection:
         async with self._asked(handle, "GET" if is_read else "POST", url, body, terms, streams=False) as results:
             async for result in results:
                 try:
-                    return legacy.decode_task(result) if handle.spoken == "legacy" else decode_task(result)
+                    read = legacy.decode_task if handle.spoken == "legacy" else decode_task
+                    return await off_loop(WALKED * size_of_json(result), read, result)
                 except (LegacyError, UnreadableAnswer) as problem:
                     raise malformed(problem) from None
         raise malformed("it is empty")
@@ -478,7 +481,7 @@ async def _refuse(answer: FetchedStream) -> None:
         if len(body) > CARD_BYTES_MAX:
             break
     try:
-        found, _ = parse(bytes(body), keep_last=True)
+        found, _ = await off_loop(WALKED * len(body), parse, bytes(body), keep_last=True)
     except JsonProblem:
         found = None
     if isinstance(found, dict) and isinstance(found.get("error"), dict):
@@ -491,7 +494,7 @@ async def _results(answer: FetchedStream, *, is_rpc: bool) -> AsyncGenerator[Jso
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "text/event-stream":
         body = b"".join([piece async for piece in answer.pieces])
-        yield _result(body, is_rpc=is_rpc)
+        yield await off_loop(WALKED * len(body), _result, body, is_rpc=is_rpc)
         return
     reader, count, since = SseReader(), 0, 0
     async for piece in answer.pieces:
@@ -501,13 +504,13 @@ async def _results(answer: FetchedStream, *, is_rpc: bool) -> AsyncGenerator[Jso
             if count > EVENTS_MAX:
                 raise malformed(f"its stream has more than {EVENTS_MAX} events")
             if event.data:
-                yield _result(event.data, is_rpc=is_rpc)
+                yield await off_loop(WALKED * len(event.data), _result, event.data, is_rpc=is_rpc)
         if since > EVENT_BYTES_MAX:
             raise malformed("one event of its stream is too long")
     for event in reader.close():
         # No blank line follows this event: the server forgot it, or the stream was cut inside of the event.
-        if _is_json(event.data):
-            yield _result(event.data, is_rpc=is_rpc)
+        if await off_loop(WALKED * len(event.data), _is_json, event.data):
+            yield await off_loop(WALKED * len(event.data), _result, event.data, is_rpc=is_rpc)
 
 
 def _result(body: bytes, *, is_rpc: bool) -> Json:
@@ -538,15 +541,24 @@ def _parsed(body: bytes) -> Json:
         raise malformed("it is no JSON, or nested too deep") from None
 
 
+def _card(body: bytes) -> RemoteCard:
+    return read_card(_parsed(body))
+
+
 async def _events(results: AsyncIterator[Json], handle: TaskHandle) -> AsyncGenerator[A2AEvent]:
     async for result in results:
+        if handle.spoken != "legacy" and result == {}:  # some servers begin and end a stream with an empty event
+            continue
         try:
-            if handle.spoken != "legacy":
-                if result != {}:  # some servers begin and end a stream with an empty event
-                    yield decode_event(result)
-            elif isinstance(result, dict) and not _LEGACY_TASK.isdisjoint(result):
-                yield legacy.decode_task(result)
-            else:
-                yield legacy.decode_event(result, handle.context_id)
+            event = await off_loop(WALKED * size_of_json(result), _event, result, handle)
         except (LegacyError, UnreadableAnswer) as problem:
             raise malformed(problem) from None
+        yield event
+
+
+def _event(result: Json, handle: TaskHandle) -> A2AEvent:
+    if handle.spoken != "legacy":
+        return decode_event(result)
+    if isinstance(result, dict) and not _LEGACY_TASK.isdisjoint(result):
+        return legacy.decode_task(result)
+    return legacy.decode_event(result, handle.context_id)

@@ -38,6 +38,7 @@ from ...core.errors import (
 )
 from ...core.interfaces import Clock, Context, InputRequired
 from ...core.json import Json, JsonObject, dumps
+from ...core.process.worker_thread import LARGE, off_loop
 from ...core.run.ids import new_id
 from ...core.run.pending import Pending
 from ...protocols.a2a.card import RemoteCard
@@ -235,7 +236,7 @@ class RemoteCall:
             await self._forget()
             raise
         await self._forget()
-        return self._outcome()
+        return await off_loop(LARGE + 1, self._outcome)  # it may be anything up to `RESULT_BYTES_MAX`
 
     async def _work(self) -> None:
         known = resting_task(self._context.state) or await self._kept()

@@ -72,7 +72,7 @@ def verify_card(card: JsonObject, keys: dict[str, Json], hosts: Collection[str])
         forms = signed_forms(card)
     except UnreadableCard as problem:
         return Verdict("wrong", f"The signature can not be verified: {problem}.")
-    known = [(each, key) for each in signatures for key in _keys(keys.get(each.key_url), each)]
+    known = [(each, key) for each in signatures for key in _keys(keys.get(each.key_url), each)][:KEYS_MAX]
     for signature, key in known:
         if any(_fits(signature, key, form) for form in forms):
             signer = f"key {signature.key_id!r} of {host_of(signature.key_url)}"

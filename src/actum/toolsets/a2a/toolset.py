@@ -35,7 +35,8 @@ from ...core.errors import (
     UsageError,
 )
 from ...core.interfaces import Clock, Context, ProbeResult
-from ...core.json import Json, JsonObject
+from ...core.json import Json, JsonObject, size_of_json
+from ...core.process.worker_thread import WALKED, off_loop
 from ...core.tool import Tool
 from ...protocols.a2a.card import RemoteCard, card_digest, pinned, read_card, says_it_is_signed
 from ...protocols.a2a.followed_task import ReadTask
@@ -356,7 +357,9 @@ class A2AToolset:
         card, _ = found
         approved = self._known_for(tenant).approved(self.agent)
         is_known = any(card_digest(each) == card_digest(card.raw) for each in approved)
-        changes = differences(approved[-1], pinned(card.raw)) if approved and not is_known else ()
+        size = WALKED * size_of_json(card.raw)
+        changed = approved and not is_known
+        changes = await off_loop(size, differences, approved[-1], pinned(card.raw)) if changed else ()
         state, words = await signature_of(card, self.agent, self._connection)
         home = origin(self.agent.url)
         return CardSurvey(
@@ -479,7 +482,7 @@ async def signature_of(
         return "unknown_key", "The card is signed; to verify that needs: pip install 'actum[a2a]'."
     hosts = agent.key_hosts
     keys: dict[str, Json] = {url: await connection.fetch_keys(url) for url in key_addresses(card.raw, hosts)}
-    verdict = verify_card(card.raw, keys, hosts)
+    verdict = await off_loop(WALKED * size_of_json(card.raw), verify_card, card.raw, keys, hosts)
     return verdict.state, verdict.words
 
 
