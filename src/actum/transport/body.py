@@ -6,7 +6,7 @@ import asyncio
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator
 
-from .connection import PORTION_BYTES
+from .connection import PORTION_BYTES, first_portion
 from .http import AnswerTooLong, HttpFailure
 
 _PACKED = {"gzip": 31, "x-gzip": 31, "deflate": 47}
@@ -43,8 +43,11 @@ async def bounded(pieces: AsyncIterator[bytes], encoding: str, bytes_max: int) -
             left += len(found)
             if left > bytes_max:
                 raise AnswerTooLong(bytes_max)
-            yield found
-            await asyncio.sleep(0)  # a few bytes may hold megabytes
+            rest = memoryview(found)
+            while rest:
+                portion, rest = first_portion(rest)
+                yield portion
+                await asyncio.sleep(0)  # a few bytes may hold megabytes
     if unpacker is not None and came and not unpacker.is_whole:
         raise _broken()
 

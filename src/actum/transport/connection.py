@@ -28,6 +28,10 @@ PORTION_BYTES = 8 * 1024
 at once."""
 _PIECE_LEAST = 128
 """A shorter piece counts for so many bytes: some servers send a body in pieces of one byte."""
+_LINE_BYTES = 64
+"""An end of a line counts for at least so many bytes: each line may be an event of a stream."""
+_LINES_PORTION_BYTES = 512
+"""So much is handed on at once of a body that has many ends of lines."""
 INTERIM_MAX = 16
 """So many answers of status 1xx may come before the answer."""
 _PIECE_BYTES = 256 * 1024
@@ -203,6 +207,19 @@ class AnswerHead(NamedTuple):
     headers: list[tuple[bytes, bytes]]
 
 
+def first_portion(data: memoryview) -> tuple[bytes, memoryview]:
+    """The beginning of a body, so much of it as is handed on at once, and the rest."""
+    portion = bytes(data[:PORTION_BYTES])
+    if weight(portion) > PORTION_BYTES:
+        portion = portion[:_LINES_PORTION_BYTES]
+    return portion, data[len(portion) :]
+
+
+def weight(portion: bytes) -> int:
+    """For how many bytes a portion counts, by the work that it may be for whoever reads it."""
+    return max(len(portion), _PIECE_LEAST, _LINE_BYTES * (portion.count(b"\n") + portion.count(b"\r")))
+
+
 class WireConnection:
     """One connection, at one request at a time.
 
@@ -323,9 +340,9 @@ class WireConnection:
                 self._since_turn = 0
                 await asyncio.sleep(0)
             if self._rest:
-                portion, self._rest = self._rest[:PORTION_BYTES], self._rest[PORTION_BYTES:]
-                self._since_turn += max(len(portion), _PIECE_LEAST)
-                return bytes(portion)
+                portion, self._rest = first_portion(self._rest)
+                self._since_turn += weight(portion)
+                return portion
             event = self._event()
             if isinstance(event, h11.Data):
                 self._rest = memoryview(event.data)

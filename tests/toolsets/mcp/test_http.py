@@ -7,6 +7,7 @@ import json
 import random
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -22,10 +23,13 @@ from actum.toolsets.mcp.http import Mended
 from actum.toolsets.mcp.toolset import McpToolset
 from actum.transport.egress import Egress, EgressRules
 from actum.transport.guard import Guard
+from tests.effort import turns_counted
 from tests.server_process import running
+from tests.transport.wire_servers import length_of, listening
+from tests.transport.wire_servers import said as wire
 
 from .test_connection import Somebody
-from .test_stdio import called, said, until
+from .test_stdio import called, notification, said, until
 
 
 @pytest.fixture(scope="module")
@@ -419,3 +423,92 @@ async def test_connections_over_http_open_and_close_in_any_order_and_nothing_is_
     await asyncio.gather(*(one(number) for number in range(60)))
 
     assert asyncio.all_tasks() == before
+
+
+# Floods ---------------------------------------------------------------------------------------------------------------
+
+
+def event(message: bytes) -> bytes:
+    return b"data: " + message + b"\n\n"
+
+
+def logged(data: bytes) -> bytes:
+    return event(notification("message", b'{"level":"info","data":"' + data + b'"}'))
+
+
+def request(method: bytes) -> bytes:
+    return event(b'{"jsonrpc":"2.0","id":7,"method":"%s","params":{"message":"x","requestedSchema":{}}}' % method)
+
+
+GOOD = event(b'{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"good"}]}}')
+FLOODS: dict[str, bytes] = {
+    "first": b"",
+    "empty lines": b"\n" * 16_000,
+    "other ends of lines": b"\r" * 16_000,
+    "comments": b":\n" * 10_000,
+    "a comment without an end": b":" + b"x" * 300_000,
+    "an event of many lines": b"data:\n" * 5_000,
+    "empty events": b"data:\n\n" * 2_000,
+    "names of events": b"id:1\n\n" * 2_500,
+    "unknown events": b"event:x\ndata:\n\n" * 700,
+    "no messages": b"data:x\n\n" * 4_000,
+    "an event without an end": b"data: " + b"x" * 300_000,
+    "halves of pairs": logged(rb"\ud83d" * 10_000),
+    "backslashes": logged(b"\\\\" * 50_000 + rb"\ud83d"),
+    "logged": logged(b"x") * 150,
+    "progress": event(notification("progress", b'{"progressToken":ID,"progress":1,"message":"x"}')) * 150,
+    "changed": event(notification("tools/list_changed")) * 150,
+    "pings": request(b"ping") * 120,
+    "questions": request(b"elicitation/create") * 120,
+}
+FACTS: dict[str, JsonObject] = {
+    "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {}},
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}},
+}
+EVENTS = "content-type: text/event-stream"
+JSON = "content-type: application/json"
+
+
+def answered(head: bytes, body: bytes) -> bytes:
+    """What a server that floods says; at `/deaf`, nothing to an answer."""
+    message = json.loads(body or b"{}")
+    number, method = json.dumps(message.get("id")).encode(), message.get("method")
+    if not body:
+        return wire(b"", "405 Method Not Allowed")
+    if method is None:
+        return b"" if b"/deaf" in head else wire(b"", "202 Accepted")
+    if method == "tools/call":
+        name = message["params"]["name"]
+        flood = FLOODS[name] if name in FLOODS else request(name.encode()) * 3_000
+        return wire((flood + GOOD).replace(b"ID", number), "200 OK", EVENTS)
+    if method in FACTS:
+        return wire(
+            json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": FACTS[method]}).encode(), "200 OK", JSON
+        )
+    return wire(b"", "202 Accepted")
+
+
+async def flooding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while True:
+        head = await reader.readuntil(b"\r\n\r\n")
+        writer.write(answered(head, await reader.readexactly(length_of(head))))
+        await writer.drain()
+
+
+async def test_whatever_a_server_sends_as_events_leaves_the_loop_to_others() -> None:
+    held: dict[str, int] = {}
+    async with listening(flooding) as port, McpConnection(at(f"http://127.0.0.1:{port}"), clock=FakeClock()) as there:
+        for name in FLOODS:
+            async with turns_counted() as turns:
+                with suppress(CallError):
+                    await called(there, name)
+            held[name] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}
+
+
+@pytest.mark.parametrize("method", ["ping", "elicitation/create"])
+async def test_a_server_that_asks_on_and_reads_no_answer_is_left(method: str) -> None:
+    async with listening(flooding) as port, McpConnection(at(f"http://127.0.0.1:{port}/deaf", era="legacy")) as there:
+        with pytest.raises(CallTimeout, match="lost"):
+            await called(there, method)
+        assert there.health.state == "resting"

@@ -11,7 +11,8 @@ import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -28,6 +29,7 @@ from ...core.json import JsonObject, dumps, size_of_json
 from .error import McpError
 from .limit import TimeLimit
 from .session import (
+    ASKED_MAX,
     NOBODY,
     TOLD_CHARS_MAX,
     Caller,
@@ -39,6 +41,8 @@ from .session import (
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
+    from mcp.shared._stream_protocols import WriteStream
+    from mcp.shared.message import SessionMessage
 
 log = logging.getLogger("actum.mcp")
 
@@ -51,6 +55,8 @@ Dispatch: TypeAlias = DispatchContext[TransportContext]
 END_S = 8.0
 """Seconds in which a remote server is told goodbye; a local one is ended in any case."""
 REFUSED = -32603
+UNREAD_MAX = 1_000
+"""A server that leaves more of our messages unread, and goes on asking, is left."""
 LOGGED_BYTES_MAX = 8 * 1024
 """What a server logs in a longer message is told as text: lists and objects are work for whoever hears of them."""
 
@@ -111,6 +117,7 @@ class ServerLink:
         self._changed = changed
         self._logged = logged
         self._turns: WeakKeyDictionary[Caller, asyncio.Lock] = WeakKeyDictionary()
+        self._questions = 0
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
 
@@ -189,7 +196,10 @@ class ServerLink:
         try:
             with anyio.CancelScope() as scope:
                 async with streams as pair, anyio.create_task_group() as group:
-                    dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(*pair)
+                    heard, said = pair
+                    dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(
+                        heard, _Outgoing(said, self.over)
+                    )
                     await group.start(self._serve, dispatcher)
                     session = McpSession(dispatcher, self._clock, self.capabilities, self._log_level)
                     await begin(session)
@@ -216,7 +226,13 @@ class ServerLink:
         self, dispatcher: JSONRPCDispatcher[TransportContext], *, task_status: anyio.abc.TaskStatus[None]
     ) -> None:
         async def answer(_: Dispatch, method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
-            return await self._answer(method, dict(params or {}))
+            if self._questions >= ASKED_MAX:
+                raise MCPError(code=REFUSED, message=f"at most {ASKED_MAX} things are answered at once")
+            self._questions += 1
+            try:
+                return await self._answer(method, dict(params or {}))
+            finally:
+                self._questions -= 1
 
         async def hear(_: Dispatch, method: str, params: Mapping[str, Any] | None) -> None:
             self._hear(method, dict(params or {}))
@@ -264,6 +280,39 @@ class ServerLink:
                 self._logged(params, self.holder)
         elif self._changed is not None and method not in ("notifications/cancelled", "notifications/progress"):
             self._changed(method, params)
+
+
+class _Outgoing:
+    """What is sent to a server. Each message that the server does not take is a task that waits: their number is
+    bounded, since a server decides how often it asks.
+    """
+
+    def __init__(self, stream: WriteStream[SessionMessage], over: asyncio.Event) -> None:
+        self._stream = stream
+        self._over = over
+        self._unread = 0
+
+    async def send(self, item: SessionMessage, /) -> None:
+        if self._unread >= UNREAD_MAX:
+            self._over.set()
+            raise anyio.ClosedResourceError
+        self._unread += 1
+        try:
+            await self._stream.send(item)
+        finally:
+            self._unread -= 1
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(kind, error, trace)
 
 
 def as_logged(logged: JsonObject) -> JsonObject:
