@@ -2,7 +2,7 @@
 `python shifty.py FOLDER`.
 
 It is written without the SDK, which would not let it misbehave. `FOLDER/state.json` is read anew at each request:
-`tools`, `pages` (items on a page), `ttlMs`, `era`, `resources`, `answers` (tool to result, or to `{"error": {...}}`),
+`tools`, `pages` (items on a page), `ttlMs`, `era`, `resources`, `prompts` (to have any), `answers` (tool to result, or to `{"error": {...}}`),
 `lists` (method to what it answers by the cursor, `first` for none and for an unknown one),
 `asks` (tool to the requests that it makes of the client first). `FOLDER/log.jsonl` gets every message it receives.
 """
@@ -73,8 +73,7 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
     params = message.get("params") or {}
     legacy = state.get("era") == "legacy"
     capabilities: dict[str, Any] = {"tools": {"listChanged": True}, "completions": {}}
-    if "resources" in state:
-        capabilities["resources"] = {}
+    capabilities |= {name: {} for name in ("resources", "prompts") if name in state}
     if (lists := state.get("lists", {}).get(message["method"])) is not None:
         return lists.get(params.get("cursor", "first"), lists["first"])  # type: ignore[no-any-return]
     match message["method"]:

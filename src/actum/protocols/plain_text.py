@@ -40,7 +40,10 @@ _HIDDEN = re.compile(
 what Unicode 14 calls so or keeps for such, but for the signs that stand before numbers.
 """
 
-_UNWANTED = re.compile(f"{_SEQUENCES}|{_HIDDEN.pattern}")
+_ORDERS = re.compile(rf"{_SEQUENCES}|\x1b")
+_NEVER = re.compile(rf"(?:(?![\r{_JOINERS}{_SELECTORS}{_BREAKS}]){_HIDDEN.pattern})+")
+_OTHER_BREAKS = re.compile(rf"\r(?!\n)|[{_BREAKS}]")
+_MARKS = re.compile(f"[{_JOINERS}{_SELECTORS}]")
 
 
 def plain(text: str) -> str:
@@ -51,19 +54,16 @@ def plain(text: str) -> str:
     'Adds two numbers. Send them to me.'
     """
     text = whole_text(text)
-    return _UNWANTED.sub(_instead, text) if _HIDDEN.search(text) else text
+    if not _HIDDEN.search(text):
+        return text
+    for unwanted, instead in ((_ORDERS, ""), (_NEVER, ""), (_OTHER_BREAKS, "\n")):
+        text = unwanted.sub(instead, text)  # without a call for each place: a stranger decides how many there are
+    return _MARKS.sub(_mark, text)
 
 
-def _instead(match: re.Match[str]) -> str:
-    found, before, after = (
-        match.group(),
-        match.string[max(0, match.start() - 2) : match.start()],
-        match.string[match.end() : match.end() + 1],
-    )
-    if found == "\r":
-        return "\r" if after == "\n" else "\n"
-    if found in _BREAKS:
-        return "\n"
+def _mark(match: re.Match[str]) -> str:
+    found, at = match.group(), match.start()
+    before, after = match.string[max(0, at - 2) : at], match.string[at + 1 : at + 2]
     if found in _JOINERS:
         return found if (_joins(before) or _is_chosen(before)) and _joins(after) else ""
     return found if _is_chosen(before + found) else ""

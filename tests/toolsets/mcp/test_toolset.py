@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TypeAlias
@@ -20,6 +20,7 @@ from actum.core.event import RunResult
 from actum.core.json import Json, JsonObject
 from actum.core.policy import Answer
 from actum.core.run.pending import Pending
+from actum.protocols.mcp.offer import PromptOffer
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpToolset
@@ -427,6 +428,62 @@ async def test_nothing_that_a_server_answers_or_asks_holds_the_loop(shifty: Shif
                 await toolset.execute(ToolCall("1", f"shifty_{name}", {}), context())
         held[name] = turns.held
     assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}
+
+
+SHORT: list[Json] = [{"name": f"n{n}", "uri": "a:"} for n in range(2_000)]
+ARGUMENTS: list[Json] = [{"name": "x"}] * 4_000
+HIDDEN = "\u200b" * 16_000
+LARGE_LISTS: dict[str, JsonObject] = {
+    "prompts": {"prompts": SHORT},
+    "arguments": {"prompts": [{"name": "x", "arguments": ARGUMENTS}]},
+    "hidden prompt": {"prompts": [{"name": "x", "description": HIDDEN}]},
+    "no prompts": {"prompts": [{}] * 20_000},
+    "resources": {"resources": SHORT},
+    "hidden resource": {"resources": [{"uri": "a:", "description": HIDDEN}]},
+    "templates": {"resourceTemplates": [{"uriTemplate": "a:"}] * 3_000},
+    "values": {"completion": {"values": ["a"] * 12_000}},
+    "hidden value": {"completion": {"values": [HIDDEN]}},
+    "again": {"prompts": [{"name": "x"}], "nextCursor": "first"},
+    "large cursor": {"prompts": [{"name": "x"}], "nextCursor": "x" * 300_000},
+    "error": {"code": -32000, "message": HIDDEN * 10, "data": [{"b": 1}] * 15_000},
+    "no reason": {"code": -32000, "message": {"a": [{"b": 1}] * 15_000}},
+}  # fmt: skip
+
+
+async def test_nothing_that_a_server_offers_besides_tools_holds_the_loop(shifty: Shifty, opened: Open) -> None:
+    methods = ("prompts/list", "resources/list", "resources/templates/list", "completion/complete")
+    shifty.tell(resources=[], lists={method: {"first": {"result": {}}} for method in methods})
+    held: dict[str, int] = {}
+    toolset = opened(clock=FakeClock())
+    asks: list[Callable[[], Awaitable[object]]] = [
+        toolset.prompts, toolset.resources, lambda: toolset.complete(PromptOffer("x"), "a", "b")
+    ]  # fmt: skip
+    for work in asks:  # what is loaded at the first use is loaded now
+        await work()
+    for name, said in LARGE_LISTS.items():
+        shifty.tell(lists={method: {"first": {"error" if "code" in said else "result": said}} for method in methods})
+        for work in asks:
+            async with turns_counted() as turns:
+                with contextlib.suppress(ActumError):
+                    await work()
+            held[name] = max(turns.held, held.get(name, 0))
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}
+
+
+async def test_of_a_list_that_is_too_long_the_beginning_is_used_and_the_rest_told() -> None:
+    for cursor, count, size in ((None, 20_000, 1), ("next", 100, 1), ("next", 100, 400_000)):
+        sent = 0
+
+        async def send(params: JsonObject) -> JsonObject:
+            nonlocal sent
+            sent += 1
+            items: list[Json] = [{"name": f"{sent} {n}", "description": "x" * size} for n in range(count)]  # noqa: B023
+            return {"prompts": items, "nextCursor": f"{cursor}{sent}" if cursor else ""}  # noqa: B023
+
+        listed = await all_pages("prompts/list", send)
+        assert len(listed.items) == (10_000 if size == 1 else 100)
+        assert "do not end" in str(listed.fault)
+        assert sent == (1 if cursor is None or size > 1 else 101)
 
 
 class Listening(Context):

@@ -10,7 +10,9 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
+
+from ..json import size_of_json
 
 LARGE = 64 * 1024
 """Input of more bytes or characters is worked on in a worker thread."""
@@ -21,6 +23,7 @@ THREADS = 2
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_V = TypeVar("_V")
 _threads = ThreadPoolExecutor(THREADS, thread_name_prefix="actum-large")
 
 
@@ -41,3 +44,21 @@ async def off_loop(size: int, work: Callable[_P, _R], /, *args: _P.args, **more:
     if size <= LARGE:
         return work(*args, **more)
     return await asyncio.get_running_loop().run_in_executor(_threads, partial(work, *args, **more))
+
+
+async def walk(work: Callable[Concatenate[_V, _P], _R], value: _V, /, *args: _P.args, **more: _P.kwargs) -> _R:
+    """Have Python's own code go through a JSON value that others sent: at once where the value is small, else in a
+    worker thread.
+
+    Args:
+        work: takes the value and the rest; see `off_loop`.
+        value: the value, or structs of such values.
+        args, more: what the function takes beside the value.
+
+    Returns:
+        What the function returns.
+
+    Raises:
+        Exception: what the function raises.
+    """
+    return await off_loop(WALKED * size_of_json(value), work, value, *args, **more)

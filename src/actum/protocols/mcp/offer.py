@@ -93,6 +93,13 @@ def prompts_of(items: Sequence[JsonObject]) -> list[PromptOffer]:
     ]
 
 
+def values_of(raw: JsonObject) -> list[str]:
+    """What an argument could be, out of the result of `completion/complete`."""
+    completion = raw.get("completion")
+    values = completion.get("values") if isinstance(completion, dict) else None
+    return [plain(value) for value in values if isinstance(value, str)] if isinstance(values, list) else []
+
+
 def _arguments(said: Json) -> tuple[PromptArgument, ...]:
     return tuple(
         PromptArgument(str(item["name"]), _said(item, "description"), item.get("required") is True)

@@ -22,7 +22,7 @@ from ...core.errors import BadTool, CallError, UsageError
 from ...core.holder import Holder
 from ...core.interfaces import Context, InputRequired
 from ...core.json import Json, JsonObject, dumps, size_of_json
-from ...core.process.worker_thread import off_loop
+from ...core.process.worker_thread import walk
 from ...protocols.mcp.sampling import request_of, result_of_reply
 from ...protocols.mcp.tasks import EXTENSION as TASKS
 from ...protocols.plain_text import plain, plain_json
@@ -38,7 +38,7 @@ from .session import Caller, OfRun
 
 LEVELS = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
 FORM_BYTES_MAX = 16 * 1024
-"""So long may the schema of a form be that a person is to fill in."""
+"""So long may the schema of a form be that a person is to fill in, and what the person is told with it."""
 
 
 Offer = Literal["elicitation", "sampling", "roots", "tasks"]
@@ -251,7 +251,7 @@ class ContextCaller:
     # What may be asked ------------------------------------------------------------------------------------------------
 
     async def _elicit(self, params: JsonObject) -> JsonObject:
-        message, url, schema = plain(str(params.get("message") or "")), params.get("url"), params.get("requestedSchema")
+        message, url, schema = await told_to_person(params), params.get("url"), params.get("requestedSchema")
         if params.get("mode") == "url":
             link = _web_address(url, local=self._is_local)
             given = await self._context.elicit(f"{message}\n{link.words[1]}", url=link.url, asker=self._server)
@@ -267,12 +267,24 @@ class ContextCaller:
         )
 
     async def _sample(self, params: JsonObject) -> JsonObject:
-        request = await off_loop(size_of_json(params), request_of, params)
+        request = await walk(request_of, params)
         return result_of_reply(await self._context.sample(request), request)
 
     async def _list_roots(self, _: JsonObject) -> JsonObject:
         uris = self._roots or await self._context.roots()
         return {"roots": [{"uri": uri, "name": uri.rstrip("/").rpartition("/")[2]} for uri in uris]}
+
+
+async def told_to_person(params: JsonObject) -> str:
+    """What a person is told by a server that asks, without what nobody sees.
+
+    Raises:
+        UsageError: it is too long.
+    """
+    words = str(params.get("message") or "")
+    if len(words) > FORM_BYTES_MAX:
+        raise UsageError("message: at most {most} characters", most=FORM_BYTES_MAX)
+    return await walk(plain, words)
 
 
 def _passing(context: Context) -> Holder:

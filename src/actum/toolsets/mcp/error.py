@@ -41,6 +41,8 @@ _NOTHING_HAPPENED = frozenset(
     {INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION}
 )
 WORDS_MAX = 500
+KEPT_CHARS_MAX = 16 * 1024
+"""Of a server's own words so much is kept, for whoever passes them on."""
 
 
 class McpError(ToolError):
@@ -48,7 +50,7 @@ class McpError(ToolError):
 
     Args:
         rpc_code: JSON-RPC's code.
-        words: the server's own.
+        words: the server's own; of long ones the beginning.
         data: what it sent with it.
         effect: where it is known better than the code tells.
     """
@@ -56,10 +58,15 @@ class McpError(ToolError):
     def __init__(self, rpc_code: int, words: str, data: Json = None, effect: Effect | None = None) -> None:
         effect = effect or ("none" if rpc_code in _NOTHING_HAPPENED else "unknown")
         how = "answered with" if rpc_code == HTTP_STATUS else f"refused ({rpc_code}):"
-        super().__init__("The server {how} {why}", effect=effect, how=how, why=plain(words)[:WORDS_MAX])
+        super().__init__("The server {how} {why}", effect=effect, how=how, why=_shortened(words))
         self.rpc_code = rpc_code
-        self.words = words
+        self.words = words[:KEPT_CHARS_MAX]
         self.data = data
+
+
+def _shortened(words: str) -> str:
+    """The beginning of a server's words, fit for a model. What hides there hides no more than as much again."""
+    return plain(words[: 2 * WORDS_MAX])[:WORDS_MAX]
 
 
 class Lost(CallTimeout):
@@ -104,7 +111,7 @@ def told(method: str, code: int, words: str, data: Json) -> CallError:
     if code == REFUSED_HERE and isinstance(data, str) and data in _kept:
         return _kept.pop(data)
     if code == UNREACHED:
-        return Unavailable("{why}; nothing was sent.", why=plain(words)[:WORDS_MAX])
+        return Unavailable("{why}; nothing was sent.", why=_shortened(words))
     if code == BROKEN or (code == CONNECTION_CLOSED and words.startswith(_SDK_LOST)):
         return lost(method)
     if code == HTTP_STATUS and isinstance(data, dict):

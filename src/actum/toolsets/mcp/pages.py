@@ -7,11 +7,14 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from ...core.errors import CallError, CallTimeout, InvalidResult
-from ...core.json import JsonObject, dumps
+from ...core.json import JsonObject, dumps, size_of_json
+from ...core.process.worker_thread import WALKED, off_loop
 from .error import INVALID_REQUEST, Lost, McpError
 
 PAGES_MAX = 200
 ITEMS_MAX = 10_000
+BYTES_MAX = 32 * 1024 * 1024
+"""All pages of a list together may be as long as one message."""
 TTL_MS_MAX = 1e12
 
 
@@ -45,6 +48,7 @@ async def all_pages(method: str, send: Callable[[JsonObject], Awaitable[JsonObje
     ttls: list[float] = []
     params: JsonObject = {}
     fault: CallError | None = None
+    size = 0
     while True:
         try:
             page = await send(params)
@@ -58,16 +62,22 @@ async def all_pages(method: str, send: Callable[[JsonObject], Awaitable[JsonObje
                 raise
             fault = error
             break
-        items += [item for item in found or () if isinstance(item, dict)]
+        size += size_of_json(page)
+        items += [item for item in (found or ())[: ITEMS_MAX + 1 - len(items)] if isinstance(item, dict)]
         if isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool):
             ttls.append(max(0.0, min(TTL_MS_MAX, ttl_ms)) / 1000)
-        if not isinstance(cursor, str) or not cursor:
+        is_too_long = len(items) > ITEMS_MAX or size > BYTES_MAX
+        if not is_too_long and (not isinstance(cursor, str) or not cursor):
             break
-        if cursor in seen or len(items) > ITEMS_MAX or len(seen) + 1 == PAGES_MAX:
-            # What such a server lists again and again is one thing.
-            items = list({dumps(item): item for item in items}.values())[:ITEMS_MAX]
+        if is_too_long or cursor in seen or len(seen) + 1 == PAGES_MAX:
+            items = (await off_loop(WALKED * size, _different, items))[:ITEMS_MAX]
             fault = McpError(INVALID_REQUEST, f"the pages of {method} do not end")
             break
-        seen.add(cursor)
+        seen.add(str(cursor))
         params = {"cursor": cursor}
     return Listed(items, min(ttls, default=None), fault)
+
+
+def _different(items: list[JsonObject]) -> list[JsonObject]:
+    """What a server lists again and again is one thing."""
+    return list({dumps(item): item for item in items}.values())

@@ -11,8 +11,8 @@ from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 
 from ...core.call import Problem, ToolCall, ToolResult
 from ...core.errors import InvalidArguments
-from ...core.json import Json, JsonObject, size_of_json
-from ...core.process.worker_thread import WALKED, off_loop
+from ...core.json import Json, JsonObject
+from ...core.process.worker_thread import walk
 from ...core.tool import Tool
 from ...protocols.mcp.content import contents_of
 from ...protocols.mcp.name import public_name
@@ -89,11 +89,11 @@ class ResourceTools:
         if call.name == self._listing:
             query = str(call.arguments.get("query") or "").casefold()
             resources = await listed()
-            return ToolResult(call.id, structured=await off_loop(size_of_json(resources), _found, resources, query))
+            return ToolResult(call.id, structured=await walk(_found, resources, query))
         variables = call.arguments.get("variables")
         uri = expanded(str(call.arguments["uri"]), variables if isinstance(variables, dict) else {})
         raw = await read(uri)
-        return ToolResult(call.id, await off_loop(WALKED * size_of_json(raw), contents_of, raw))
+        return ToolResult(call.id, await walk(contents_of, raw))
 
 
 def expanded(uri: str, variables: Mapping[str, Json]) -> str:

@@ -56,7 +56,7 @@ LEGACY = "2025-11-25"
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 ROUNDS_MAX = 16
 """How often a server may ask back during one request."""
-TOLD_CHARS_MAX = 16 * 1024
+TOLD_CHARS_MAX = 4 * 1024
 """Of one thing that a server logs, or tells of how far it is, so much is kept."""
 ASKED_MAX = 100
 """So many things may a server ask for at once."""

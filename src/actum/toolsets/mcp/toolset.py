@@ -43,7 +43,7 @@ from ...core.holder import Holder
 from ...core.interfaces import Clock, Context
 from ...core.json import JsonObject, size_of_json
 from ...core.message import Message
-from ...core.process.worker_thread import WALKED, off_loop
+from ...core.process.worker_thread import WALKED, off_loop, walk
 from ...core.tool import Tool
 from ...protocols.mcp.config import McpServer
 from ...protocols.mcp.content import (
@@ -57,10 +57,10 @@ from ...protocols.mcp.offer import (
     ResourceOffer,
     prompts_of,
     resources_of,
+    values_of,
 )
 from ...protocols.mcp.pin import digest
 from ...protocols.mcp.tasks import only_as_task
-from ...protocols.plain_text import plain
 from ...sandbox.process import AROUND_PROXY
 from ...storage.pins import Known, PinStore
 from ...transport.guard import Guard, is_here
@@ -569,7 +569,7 @@ class McpToolset:
                 self._note_fault(method, error)
         if len(refused) == 2:
             raise refused[0]
-        return await off_loop(size_of_json(listed), resources_of, listed)
+        return await walk(resources_of, listed)
 
     async def read(self, uri: str) -> tuple[Part, ...]:
         """A resource as parts, for a `UserMessage`.
@@ -579,7 +579,7 @@ class McpToolset:
         """
         await self._look()
         raw = await self.connection.request("resources/read", {"uri": uri})
-        return await off_loop(WALKED * size_of_json(raw), contents_of, raw)
+        return await walk(contents_of, raw)
 
     async def subscribe(self, *uris: str) -> None:
         """Have `changed` hear when one of these resources is not what it was."""
@@ -589,7 +589,7 @@ class McpToolset:
     async def prompts(self) -> list[PromptOffer]:
         """The prompts there are."""
         listed = await self._all("prompts/list")
-        return await off_loop(size_of_json(listed), prompts_of, listed)
+        return await walk(prompts_of, listed)
 
     async def prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> tuple[Message, ...]:
         """The messages of a prompt, filled in.
@@ -600,7 +600,7 @@ class McpToolset:
         await self._look()
         given: JsonObject = {**(arguments or {})}
         raw = await self.connection.request("prompts/get", {"name": name, "arguments": given})
-        return await off_loop(WALKED * size_of_json(raw), messages_of, raw)
+        return await walk(messages_of, raw)
 
     async def complete(
         self, subject: PromptOffer | ResourceOffer, argument: str, typed: str, others: Mapping[str, str] | None = None
@@ -627,9 +627,7 @@ class McpToolset:
             params["context"] = {"arguments": {**others}}
         with _if_it_does_that() as found:
             found.append(await self.connection.request("completion/complete", params))
-        completion = found[0].get("completion") if found else None
-        values = completion.get("values") if isinstance(completion, dict) else None
-        return [plain(value) for value in values if isinstance(value, str)] if isinstance(values, list) else []
+        return await walk(values_of, found[0]) if found else []
 
     async def _all(self, method: str, caller: Caller = NOBODY) -> list[JsonObject]:
         await self._look(caller=caller)
@@ -809,7 +807,7 @@ class McpToolset:
     async def _take(self, listed: Listed) -> None:
         """These are the tools now."""
         definitions, holds_s = listed.items, listed.holds_s
-        size = size_of_json(definitions)
+        size = WALKED * size_of_json(definitions)
         if self._seen is None:
             first = await off_loop(size, sort_out, self.server, definitions, None)
             self._seen = {str(each["name"]): (each,) for each in first.sound}

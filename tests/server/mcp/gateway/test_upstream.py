@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from actum.core.call import ToolCall
 from actum.core.errors import PermissionDenied, Unavailable, UsageError
@@ -48,10 +49,10 @@ def liar(era: McpEra, **settings: object) -> McpServer:
 
 
 @asynccontextmanager
-async def front(server: McpServer, era: McpEra) -> AsyncIterator[tuple[McpConnection, list[str]]]:
-    """A client of a gateway to one server, and the notifications that the client hears."""
+async def front(server: McpServer, era: McpEra, *more: McpServer) -> AsyncIterator[tuple[McpConnection, list[str]]]:
+    """A client of a gateway to one server, or to more, and the notifications that the client hears."""
     heard: list[str] = []
-    app = McpGateway([server], policy=Rules(default="allow")).app()
+    app = McpGateway([server, *more], policy=Rules(default="allow")).app()
     async with (
         asyncio.timeout(HANGS_S),
         serving(app) as origin,
@@ -222,4 +223,60 @@ async def test_no_answer_of_a_server_behind_holds_the_loop_of_the_gateway(tmp_pa
                     told[name] = error.words
             held[name] = turns.held
     assert KEY not in str(told)
+    assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}
+
+
+NOTE: JsonObject = {"uri": "note:1", "name": "x", "text": "x"}
+ASKED: JsonObject = {"role": "user", "content": {"type": "resource_link", "uri": "note:1", "name": "x"}}
+LINKS: JsonObject = {"content": [{"type": "resource_link", **NOTE}] * 1_000}
+LARGE_PAGES: dict[str, JsonObject] = {
+    "prompts/list": {"prompts": [{"name": "x"}] * 3_000},
+    "resources/list": {"resources": [NOTE] * 2_000},
+    "resources/templates/list": {"resourceTemplates": [{"uriTemplate": "note:{a}", "name": "x"}] * 2_000},
+    "resources/read": {"contents": [NOTE] * 2_000},
+    "prompts/get": {"messages": [ASKED] * 2_000},
+    "completion/complete": {"completion": {"values": ["x"] * 10_000}},
+}
+OF_METHODS: dict[str, JsonObject] = {
+    "resources/read": {"uri": "actum+shifty:note:1"},
+    "prompts/get": {"name": "shifty_x"},
+    "completion/complete": {"ref": {"type": "ref/prompt", "name": "shifty_x"}, "argument": {"name": "a", "value": "b"}},
+}
+LARGE_QUESTIONS: dict[str, Json] = {
+    "sampling": {"q": {"method": "sampling/createMessage", "params": {"maxTokens": 9, "messages": [ASKED] * 2_000}}},
+    "form": {"q": {"method": "elicitation/create", "params": {"message": "?" * 200_000, "requestedSchema": {
+        "type": "object", "properties": {}}}}},
+    "page": {"q": {"method": "elicitation/create", "params": {"message": "?", "mode": "url", "elicitationId":
+        "x" * 200_000, "url": "https://a.example/" + "%41" * 60_000}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_nothing_of_one_of_several_servers_behind_holds_the_loop_of_the_gateway(
+    tmp_path: Path, era: McpEra
+) -> None:
+    (tmp_path / "other").mkdir()
+    other, shifty = Shifty(tmp_path / "other"), Shifty(tmp_path)
+    pages: JsonObject = {method: {"first": {"result": page}} for method, page in LARGE_PAGES.items()}
+    shifty.tell(
+        era=era,
+        tools=[{**ADD, "name": name} for name in ("links", *LARGE_QUESTIONS)],
+        answers={"links": LINKS},
+        asks={name: [asked] for name, asked in LARGE_QUESTIONS.items()},
+        resources=[],
+        prompts=True,
+        lists=pages,
+    )
+    held: dict[str, int] = {}
+    come: dict[str, JsonObject] = {}
+    behind = replace(other.server(trusted=True), name="other")
+    async with front(shifty.server(trusted=True), "modern", behind) as (one, _):
+        await one.list_all("tools/list")
+        for name in (*LARGE_PAGES, "links", *LARGE_QUESTIONS):
+            is_call = name not in LARGE_PAGES
+            method, params = ("tools/call", call(f"shifty_{name}")) if is_call else (name, OF_METHODS.get(name, {}))
+            async with turns_counted() as turns:
+                come[name] = await one.request(method, params, caller=Somebody())
+            held[name] = turns.held
+    assert "actum+shifty:note:1" in str(come["prompts/get"])
     assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}

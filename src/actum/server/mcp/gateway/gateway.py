@@ -54,7 +54,7 @@ from ....core.identity import Identity
 from ....core.interfaces import Clock, Journal
 from ....core.json import Json, JsonObject, is_too_deep, size_of_json
 from ....core.policy import Answer, Policy
-from ....core.process.worker_thread import off_loop
+from ....core.process.worker_thread import off_loop, walk
 from ....core.secrets.redaction import DEFAULT_REDACTION, WORK
 from ....core.user import User
 from ....journal.memory import MemoryJournal
@@ -383,7 +383,7 @@ class McpGateway:
         if is_too_deep(arguments):
             raise MCPError(INVALID_PARAMS, TOO_DEEP)
         client = GatewayClient(ctx, who, params, self._holder(ctx))
-        given = cast(JsonObject, shown.upstream.addresses.arguments(arguments or {}))
+        given = cast(JsonObject, await walk(shown.upstream.addresses.arguments, arguments or {}))
         return await self._through(user.runner, shown.tool.name, given, client, who, user, shown.upstream)
 
     async def _through(
@@ -504,7 +504,7 @@ class McpGateway:
             following, items = told.pop("nextCursor", None), told.get(field)
             is_next = isinstance(following, str) and following not in ("", cursor)  # what repeats has no end
             left, cursor = (left, str(following)) if is_next else (left[1:], None)
-            told[field] = [_renamed(item, kind, upstream, user) for item in items] if isinstance(items, list) else []
+            told[field] = await walk(_renamed, items, kind, upstream, user) if isinstance(items, list) else []
             if cursor is not None or (told[field] and left):
                 told["nextCursor"] = _write_cursor(left[0].server.name, cursor)
             if told[field] or "nextCursor" in told:
@@ -519,7 +519,7 @@ class McpGateway:
         upstream, _ = await user.prompt(str(name), client)
         given: JsonObject = {"name": str(name)}
         if isinstance(arguments, dict):
-            given["arguments"] = upstream.addresses.arguments(arguments)
+            given["arguments"] = await walk(upstream.addresses.arguments, arguments)
         return await self._through(self._sources, PROMPT, given, client, who, user, upstream)
 
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
@@ -632,10 +632,13 @@ def _told(outcome: ToolResult, client: GatewayClient) -> JsonObject:
     return with_notes(told, outcome, known) if known is not None else told
 
 
-def _renamed(item: Json, kind: str, upstream: UpstreamToolset, user: UserSession) -> Json:
-    if kind != "prompts" or not isinstance(item, dict) or user.is_single:
-        return item
-    return {**item, "name": user.name_of(upstream, str(item.get("name")))}
+def _renamed(items: list[Json], kind: str, upstream: UpstreamToolset, user: UserSession) -> list[Json]:
+    if kind != "prompts" or user.is_single:
+        return items
+    return [
+        {**item, "name": user.name_of(upstream, str(item.get("name")))} if isinstance(item, dict) else item
+        for item in items
+    ]
 
 
 def _write_cursor(server: str, cursor: str | None) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from ....core.errors import CallError, InvalidResult, UsageError
 from ....core.interfaces import Clock, Context, InputRequired
 from ....core.json import Json, JsonObject, dumps, size_of_json
-from ....core.process.worker_thread import off_loop
+from ....core.process.worker_thread import walk
 from ....core.run.ids import new_id
 from ....core.run.pending import Pending
 from ....protocols.mcp.address import ServerAddresses
@@ -24,12 +24,14 @@ from ....protocols.mcp.era import passed_on, with_tasks
 from ....protocols.mcp.sampling import request_of, result_of_reply
 from ....protocols.plain_text import plain
 from ....toolsets.mcp.answer import with_notice
-from ....toolsets.mcp.caller import FORM_BYTES_MAX, ContextCaller, Send
+from ....toolsets.mcp.caller import FORM_BYTES_MAX, ContextCaller, Send, told_to_person
 from ....toolsets.mcp.error import INVALID_PARAMS, MISSING_CAPABILITY, McpError
 from ....toolsets.mcp.session import Nobody
 from ....toolsets.mcp.toolset import STARTED_ANEW
 from .gateway_client import GatewayClient
 
+WORDS_MAX = 2_000
+"""So much of what a server asks is on record in words."""
 ROOTS_S = 10.0
 """Seconds in which a client has to say what its directories are, while it waits for nothing itself."""
 REFUSED = -1
@@ -53,6 +55,9 @@ class Upstream(Protocol):
     @property
     def has_tasks(self) -> bool:
         """It may answer a call with a task."""
+
+    async def outside(self, method: str, raw: JsonObject) -> JsonObject:
+        """A result of the server, as clients are told it."""
 
     def note_visit(self, asked: Json, client: GatewayClient) -> None:
         """A client was asked to send its user to a page."""
@@ -117,14 +122,14 @@ class RawRelay:
             InputRequired: it answers by its next request.
         """
         addresses = self._upstream.addresses
-        asked = addresses.question(_without_token(params))
+        asked = await walk(addresses.question, _without_token(params))
         declared = self.capabilities.get("elicitation")
         if asked.get("mode") == "url" and not (isinstance(declared, dict) and "url" in declared):
             raise McpError(MISSING_CAPABILITY, "elicitation by URL was not declared")
         if asked.get("mode") == "url":
             self._upstream.note_visit(asked, self.client)
         if self._given:
-            return addresses.answer(self._given.pop(0))
+            return await walk(addresses.answer, self._given.pop(0))
         if self.client.is_modern and self._upstream.is_modern:
             raise InputRequired(Pending("", "elicitation", ""))  # see `_rest`
         self.client.asking, self.client.answered = (method, asked), None
@@ -138,7 +143,7 @@ class RawRelay:
             raise McpError(INVALID_PARAMS, f"{method}: {error}") from None
         finally:
             self.client.asking = None
-        return addresses.answer(self.client.answered or told)
+        return await walk(addresses.answer, self.client.answered or told)
 
     def told(self, method: str, params: JsonObject) -> None:
         if method == "notifications/message":
@@ -150,17 +155,17 @@ class RawRelay:
 
     async def carry(self, method: str, params: JsonObject, send: Send) -> JsonObject:
         """Pass a request on, with what its client sent beside the arguments, and keep the answer's own words."""
-        client, addresses = self.client, self._upstream.addresses
+        client = self.client
         client.error = None
         try:
             sent = passed_on(client.params, client.log_level, self.traceparent, self._call.tracestate)
             raw = await send({**sent, **params}, settles=False)
         except InputRequired as waiting:
-            raise self._rest(waiting.state) from None
+            raise await self._rest(waiting.state) from None
         except McpError as error:
             self._note_refusal(method, error)
             raise
-        told = addresses.result(method, raw)
+        told = await self._upstream.outside(method, raw)
         client.raw = told
         if told.get("resultType") == "task":
             raise self._hand_over(told)
@@ -196,14 +201,14 @@ class RawRelay:
             self._given.append({name: value for name, value in response.items() if name != "resultType"})
         return resting.paused
 
-    def _rest(self, paused: str) -> InputRequired:
+    async def _rest(self, paused: str) -> InputRequired:
         """What to raise where the server asks something, so that the call waits for it on record.
 
         Args:
             paused: the server's result, as JSON.
         """
         result: JsonObject = msgspec.json.decode(paused)
-        requests = self._upstream.addresses.requests(result).get("inputRequests")
+        requests = (await walk(self._upstream.addresses.requests, result)).get("inputRequests")
         ask = new_id("ask")
         message = "; ".join(in_words(request) for request in requests.values()) if isinstance(requests, dict) else ""
         pending = Pending(
@@ -240,7 +245,7 @@ class RawRelay:
         if size_of_json(schema) > FORM_BYTES_MAX:
             raise UsageError("requestedSchema: at most {most} bytes", most=FORM_BYTES_MAX)
         given = await self._context.elicit(
-            plain(str(params.get("message") or "")),
+            await told_to_person(params),
             schema if isinstance(schema, dict) else None,
             url=url if isinstance(url, str) else "",
             asker=self._server,
@@ -248,7 +253,7 @@ class RawRelay:
         return {"action": given.action, "content": given.content}
 
     async def _sampled(self, params: JsonObject) -> JsonObject:
-        request = await off_loop(size_of_json(params), request_of, params)
+        request = await walk(request_of, params)
         return result_of_reply(await self._context.sample(request), request)
 
     async def _listed_roots(self, _: JsonObject) -> JsonObject:
@@ -336,4 +341,4 @@ def in_words(request: object) -> str:
     asked = request if isinstance(request, dict) else {}
     params = asked.get("params")
     words = params.get("message") if isinstance(params, dict) else None
-    return plain(str(words)) if words else str(asked.get("method"))
+    return plain(str(words)[:WORDS_MAX]) if words else str(asked.get("method"))[:WORDS_MAX]

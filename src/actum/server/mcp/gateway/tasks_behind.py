@@ -220,7 +220,7 @@ class TasksBehind:
         while True:
             held, upstream, task = await news.get()
             try:
-                told = await self._told(held, task, upstream, client, who)
+                told = await self._told(held, await upstream.outside("tasks/get", task), upstream, client, who)
             except ActumError as error:  # its client hears of it when it asks
                 log.warning("task %s: %s", held.id, error)
                 continue

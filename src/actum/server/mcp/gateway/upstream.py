@@ -11,6 +11,7 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from ....core.errors import CallError, Unavailable
 from ....core.holder import Holder
 from ....core.interfaces import Clock, Context
 from ....core.json import Json, JsonObject, size_of_json
-from ....core.process.worker_thread import WALKED, off_loop
+from ....core.process.worker_thread import WALKED, off_loop, walk
 from ....core.secrets.redaction import DEFAULT_REDACTION, WORK
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
@@ -48,6 +49,7 @@ ACK_S = 10.0
 """Seconds in which a server has to say what it will tell of."""
 VISITS_MAX = 1_000
 """So many pages to which users were sent are remembered at a time."""
+VISIT_CHARS_MAX = 1_000
 _ANYTHING = ("tools", "prompts", "resources", "completions", "logging")
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 UPDATED = "notifications/resources/updated"
@@ -72,7 +74,7 @@ class Follow(Struct):
 
     Attributes:
         ids: what their server calls them.
-        hear: hears how one is.
+        hear: hears how one is, in the server's words.
         agreed: of which of them the server will tell.
     """
 
@@ -273,14 +275,14 @@ class UpstreamToolset:
     async def read_raw(self, uri: str, call_id: str, context: Context) -> ToolResult:
         """A resource, for the record; its client gets the server's own words."""
         raw = await self._passed_on("resources/read", {"uri": uri}, context)
-        return self._noted(context, ToolResult(call_id, await off_loop(WALKED * size_of_json(raw), contents_of, raw)))
+        return self._noted(context, ToolResult(call_id, await walk(contents_of, raw)))
 
     async def prompt_raw(self, name: str, arguments: JsonObject, call_id: str, context: Context) -> ToolResult:
         """A prompt, likewise."""
         given: JsonObject = {"arguments": arguments} if arguments else {}
         raw = await self._passed_on("prompts/get", {"name": name, **given}, context)
         messages = raw.get("messages")
-        structured = await off_loop(WALKED * size_of_json(messages), plain_json, messages)
+        structured = await walk(plain_json, messages)
         return self._noted(context, ToolResult(call_id, structured=structured))
 
     async def _passed_on(self, method: str, params: JsonObject, context: Context) -> JsonObject:
@@ -301,17 +303,21 @@ class UpstreamToolset:
         self._toolset.check_approved()
         caller = Declaring(client.capabilities)
         raw = await self._toolset.connection.request(method, params, caller=caller, holder=client.holder)
-        return self.addresses.result(method, raw)
+        return await self.outside(method, raw)
+
+    async def outside(self, method: str, raw: JsonObject) -> JsonObject:
+        """A result of the server, as clients are told it."""
+        return await walk(partial(self.addresses.result, method), raw)
 
     async def ask_after(self, method: str, client: GatewayClient, task_id: str) -> JsonObject:
         """What its client wants of a task, wanted of the server, by its own name of the task."""
         self._toolset.check_approved()
         answers = client.params.get("inputResponses")
-        given: JsonObject = {"inputResponses": self._answers(answers)} if answers is not None else {}
+        given: JsonObject = {"inputResponses": await walk(self._answers, answers)} if answers is not None else {}
         sent = {**passed_on(client.params), **given, "taskId": task_id}
         caller = Declaring(with_tasks(client.capabilities))
         raw = await self._toolset.connection.request(method, sent, caller=caller, holder=client.holder)
-        return self.addresses.result(method, raw)
+        return await self.outside(method, raw)
 
     def _answers(self, answers: Json) -> Json:
         if not isinstance(answers, dict):
@@ -411,7 +417,7 @@ class UpstreamToolset:
     def note_visit(self, asked: Json, client: GatewayClient) -> None:
         """A client was asked to send its user to a page: it is told when that is done, and nobody else is."""
         name = asked.get("elicitationId") if isinstance(asked, dict) else None
-        if isinstance(name, str) and not client.is_modern:
+        if isinstance(name, str) and len(name) <= VISIT_CHARS_MAX and not client.is_modern:
             while len(self._visits) >= VISITS_MAX:
                 del self._visits[next(iter(self._visits))]
             self._visits[name] = client
@@ -425,7 +431,7 @@ class UpstreamToolset:
         if method == TASK:
             for follow in self._follows:
                 if str(params.get("taskId")) in follow.ids:
-                    follow.hear(self.addresses.result("tasks/get", params))
+                    follow.hear(params)
             return
         if method == ACKNOWLEDGED:
             found = params.get("notifications")

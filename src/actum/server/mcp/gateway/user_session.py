@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -30,16 +29,19 @@ from ....core.call import ToolCall, ToolResult
 from ....core.errors import CallError, UnknownTool
 from ....core.holder import HolderKey
 from ....core.interfaces import Clock, Context, Toolset
-from ....core.json import Json, JsonObject
+from ....core.json import JsonObject
+from ....core.process.worker_thread import walk
 from ....core.tool import Tool
 from ....core.user import User
 from ....protocols.mcp.name import public_name
 from ....runs.runner import Runner
 from ....toolsets.mcp.error import INVALID_PARAMS, McpError
 from ....toolsets.mcp.listing import Usable
+from ....toolsets.mcp.pages import all_pages
 from ....toolsets.wrappers import ToolLabels, labels_of
 from ..changes import Changes
 from ..client import LEVELS, LOG_LEVEL, connection_of
+from ..service import URI_CHARS_MAX
 from .gateway_client import USUAL_LEVEL, GatewayClient
 from .relay import client_of
 from .upstream import ServerState, UpstreamToolset
@@ -50,7 +52,6 @@ RETRY_S = 30.0
 """Seconds until a server that could not be reached is tried again, where there are others."""
 ANSWER_S = 5.0
 """Seconds in which a server has to answer what is asked of several at once: a page of a list, a level."""
-PAGES_MAX = 100
 MESSAGE = "notifications/message"
 NEWS_MAX = 1_000
 """So many changes may wait to be told; a server that tells of more loses the oldest."""
@@ -121,7 +122,7 @@ class UserSession:
     def __init__(self, upstreams: Upstreams, clock: Clock, labels: Mapping[str, ToolLabels] | None = None) -> None:
         self._clock = clock
         self._labels = labels or {}
-        self._news: deque[ServerEvent | Logged] = deque(maxlen=NEWS_MAX)
+        self._news: dict[object, ServerEvent | Logged] = {}
         self._keys: WeakKeyDictionary[Connection, HolderKey] = WeakKeyDictionary()
         self._teller: asyncio.Task[None] | None = None
         self._seen: tuple[tuple[int, int], ...] = ()
@@ -337,9 +338,9 @@ class UserSession:
         for upstream in sorted(self.offering("prompts"), key=lambda each: not name.startswith(each.server.name)):
             if name in self._prompts:
                 break
-            listed = [str(item.get("name")) async for item in self._walk(upstream, "prompts/list", "prompts", client)]
-            others = {known: at for known, at in self._prompts.items() if at[0] is not upstream}
-            self._prompts = {**others, **{self.name_of(upstream, own): (upstream, own) for own in listed}}
+            asked = partial(self._page, upstream, "prompts/list", client)
+            found = await walk(partial(self._named, upstream), (await all_pages("prompts/list", asked)).items)
+            self._prompts = {known: at for known, at in self._prompts.items() if at[0] is not upstream} | found
         if name not in self._prompts:
             raise McpError(INVALID_PARAMS, f"Unknown prompt: {name[:128]}")
         return self._prompts[name]
@@ -374,24 +375,15 @@ class UserSession:
             raise UnknownTool("There is no server {name!r} here any more.", name=name[:64])
         return upstream
 
-    async def _walk(
-        self, upstream: UpstreamToolset, method: str, field: str, client: GatewayClient
-    ) -> AsyncIterator[JsonObject]:
-        """All that a server lists, as far as it answers."""
-        cursor: Json = None
-        seen: set[Json] = set()
-        while cursor not in seen and len(seen) < PAGES_MAX:
-            seen.add(cursor)
-            page = await self.ask(upstream, method, {"cursor": cursor} if cursor is not None else {}, client)
-            if page is None:
-                break
-            items = page.get(field)
-            for item in items if isinstance(items, list) else ():
-                if isinstance(item, dict):
-                    yield item
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or not cursor:
-                break
+    async def _page(
+        self, upstream: UpstreamToolset, method: str, client: GatewayClient, params: JsonObject
+    ) -> JsonObject:
+        """A page of what a server lists; an empty one where it does not answer, and there are other servers."""
+        return await self.ask(upstream, method, params, client) or {}
+
+    def _named(self, upstream: UpstreamToolset, listed: Sequence[JsonObject]) -> dict[str, tuple[UpstreamToolset, str]]:
+        own = [str(item.get("name")) for item in listed]
+        return {self.name_of(upstream, name): (upstream, name) for name in own}
 
     # What changes -----------------------------------------------------------------------------------------------------
 
@@ -400,22 +392,26 @@ class UserSession:
         if method == "notifications/prompts/list_changed":
             self._prompts = {}
         event = event_from_wire(method, params)
-        if event is not None and event not in self._news:
-            self._add(event)
+        uri = params.get("uri")
+        if event is not None and not (isinstance(uri, str) and len(uri) > URI_CHARS_MAX):
+            self._add(event, event)
 
     def log(self, params: JsonObject, holder: HolderKey | None) -> None:
         """A server logs something while no call is under way: its clients with a handshake hear it."""
-        self._add(Logged(params, holder))
+        self._add(Logged(params, holder), object())
 
-    def _add(self, news: ServerEvent | Logged) -> None:
-        self._news.append(news)
+    def _add(self, news: ServerEvent | Logged, key: object) -> None:
+        """Have something told, what has a key that already waits once."""
+        self._news.setdefault(key, news)
+        if len(self._news) > NEWS_MAX:
+            del self._news[next(iter(self._news))]
         if self._teller is None or self._teller.done():
             self._teller = asyncio.create_task(self._tell())
 
     async def _tell(self) -> None:
         """Pass on what changed to all that listen, in order."""
         while self._news:
-            news = self._news.popleft()
+            news = self._news.pop(next(iter(self._news)))
             if isinstance(news, Logged):
                 await self.changes.tell(MESSAGE, news.params, partial(self._wants, news))
             else:
