@@ -312,6 +312,17 @@ class Stores(Protocol):
             What `work` returned.
         """
 
+    async def read(self, tenant: str, work: Callable[[Transaction], T]) -> T:
+        """Read several things in one go, without a lock: what another process writes meanwhile may be seen in part.
+
+        Args:
+            tenant: whose rows are read.
+            work: reads, and writes nothing. It runs in the journal's thread and should only compute.
+
+        Returns:
+            What `work` returned.
+        """
+
     async def put(self, tenant: str, table: Table[R], row: R) -> None:
         """As `Transaction.put`."""
 

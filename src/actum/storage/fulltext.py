@@ -16,7 +16,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from .words import STOP_WORDS, runs_of, split_name
+from ..core.language.words import STOP_WORDS, runs_of, split_name
 
 QUERY_CHARS_MAX = 200
 QUESTION_CHARS_MAX = 2_000

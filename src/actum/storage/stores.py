@@ -33,12 +33,15 @@ from ..core.stores import (
     Value,
     checked_name,
 )
+from ..core.word_index import Space, WordIndex
 from .database import Database, Row
 from .tables.views import DatabaseViews, Past, no_past
 from .writer import Writer
 
 _ALL: Mapping[str, Value] = MappingProxyType({})
 _TENANT = Column("tenant", str)
+_INDEXED = ["tenant", *WordIndex("forgotten").items.columns]
+"""The columns of a table that holds the items of an index of words, by which the table is known."""
 _Tables = dict[str, list[str]]
 """The names of a feature's tables in the database, and of their columns."""
 
@@ -114,7 +117,7 @@ class DatabaseStores:
 
     async def get(self, tenant: str, table: Table[R], *key: Value) -> R | None:
         """See `Stores`."""
-        return await self._look(tenant, lambda each: each.get(table, *key))
+        return await self.read(tenant, lambda each: each.get(table, *key))
 
     async def find(
         self,
@@ -128,14 +131,14 @@ class DatabaseStores:
         behind: R | None = None,
     ) -> list[R]:
         """See `Stores`."""
-        return await self._look(
+        return await self.read(
             tenant,
             lambda each: each.find(table, where=where, order=order, descending=descending, limit=limit, behind=behind),
         )
 
     async def count(self, tenant: str, table: Table[R], where: Mapping[str, Value] = _ALL) -> int:
         """See `Stores`."""
-        return await self._look(tenant, lambda each: each.count(table, where))
+        return await self.read(tenant, lambda each: each.count(table, where))
 
     async def find_everywhere(
         self, table: Table[R], *, where: Mapping[str, Value] = _ALL, limit: int | None = None
@@ -149,8 +152,8 @@ class DatabaseStores:
         rows = await self._writer.ask(lambda database: database.execute(query, values))
         return [(str(row[0]), _row(table, row[1:])) for row in rows]
 
-    async def _look(self, tenant: str, work: Callable[[Transaction], T]) -> T:
-        """Read without writing: no lock, nothing to wait for."""
+    async def read(self, tenant: str, work: Callable[[Transaction], T]) -> T:
+        """See `Stores`. It takes no lock."""
         self._check_format()
         _TENANT.checked(tenant)
         return await self._writer.ask(lambda database: work(_Transaction(database, self._names, tenant)))
@@ -292,8 +295,30 @@ def forget_rows_of_run(database: Database, run_id: str) -> None:
     """Delete the rows of all features that name a run, in the transaction that forgets it."""
     database.lock()  # rows that follow from its records are made before or not at all
     database.execute("DELETE FROM noted WHERE run_id = ?", (run_id,))
-    for table, _ in _naming(database, "run_id"):
+    for table, columns in _naming(database, "run_id"):
+        if columns == _INDEXED:
+            _forget_words(database, table, run_id)
         database.execute(f'DELETE FROM "{table}" WHERE "run_id" = ?', (run_id,))
+
+
+def _forget_words(database: Database, table: str, run_id: str) -> None:
+    """Take the items of a run out of an index of words, also of a feature that is off.
+
+    Args:
+        database: where it happens.
+        table: the table of the items.
+        run_id: the run.
+    """
+    index = WordIndex("forgotten")
+    names: dict[Table[msgspec.Struct], str] = {index.items: table, index.terms: f"{table.removesuffix('items')}terms"}
+    query = f'SELECT "tenant", "principal", "space", "item" FROM "{table}" WHERE "run_id" = ?'
+    for tenant, principal, space, item in database.execute(query, (run_id,)):
+        try:
+            index.remove(_Transaction(database, names, str(tenant)), Space(str(principal), str(space)), [str(item)])
+        except JournalError:  # damaged: nobody can tell any more which words were those of the run
+            for each in names.values():
+                where = f'FROM "{each}" WHERE "tenant" = ? AND "principal" = ? AND "space" = ?'
+                database.execute(f"DELETE {where}", (tenant, principal, space))
 
 
 class _Transaction:
