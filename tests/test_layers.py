@@ -30,6 +30,7 @@ STACK = (
     {"toolsets", "models"},
     {"policy", "journal", "features"},
     {"call"},
+    {"memory"},
     {"runs"},
     {"agents"},
     {"tasks"},
@@ -91,6 +92,7 @@ DOORS: dict[str, set[str]] = {
     "actum.compose.serving": {"actum.compose.a2a"},
     "actum.compose.settings": {"actum.core.process.installed"},
     "actum.compose.task_worker": {"actum.tasks.celery"},
+    "actum.core.language.words": {"snowballstemmer"},
     "actum.dialects.api.rows": {
         "actum.dialects.api.anthropic.dialect",
         "actum.dialects.api.gemini.dialect",

@@ -43,6 +43,7 @@ def test_words_are_found_by_their_beginning_and_signs_of_dense_languages_anywher
         "tea 2000": ["cafe"],
         "ลาด": ["thai"],
         "天気": ["thai"],
+        "我上周提到的预报叫什么": ["weather"],
         "": [],
         "!?": [],
     }.items():

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ..core.language.words import STOP_WORDS, runs_of, split_name
+from ..core.language.words import STOP_WORDS, pairs_of, runs_of, split_name
 
 QUERY_CHARS_MAX = 200
 QUESTION_CHARS_MAX = 2_000
@@ -137,10 +137,10 @@ def _scored(ranked: Sequence[tuple[str, float]], most: int) -> Iterator[tuple[st
 
 
 def _terms(query: str) -> Iterator[str]:
-    """The words of a query, each as a term of FTS5: the beginning of a word, or signs that follow each other."""
+    """The words of a query, each as a term of FTS5: the beginning of a word, or two signs side by side."""
     for dense, run in runs_of(query.casefold()):
         if dense and len(run) > 1:
-            yield '"' + " ".join(run[at : at + 2] for at in range(len(run) - 1)) + '"'
+            yield from (f'"{pair}"' for pair in pairs_of(run))
         else:
             yield f'"{run}"*'
 
@@ -151,5 +151,5 @@ def _question_terms(question: str) -> Iterator[str]:
         if dense and len(run) == 1:
             yield f'"{run}"*'
             continue
-        words: Iterable[str] = (run[at : at + 2] for at in range(len(run) - 1)) if dense else split_name(run)
+        words = pairs_of(run) if dense else split_name(run)
         yield from (f'"{word}"' for word in words if word not in STOP_WORDS)
