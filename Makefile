@@ -8,7 +8,7 @@ PLACE := .venv/.place
 READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
 LOCAL_READY := .venv/.local-ready
-PY_PEERS := a2a02 a2a03 a2acli adk fasta2a langchain mcp1 mcp2 openai0
+PY_PEERS := a2a02 a2a03 a2acli adk fasta2a frameworks langchain mcp1 mcp2 openai0
 PEERS := tests/peers/package-lock.json $(PY_PEERS:%=tests/peers/%.txt)
 UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)

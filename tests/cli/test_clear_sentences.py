@@ -41,7 +41,7 @@ StructuredTool.__module__ = "langchain_core.tools.structured"
         ("embedded", "everyday", "this is str"),
         ("embedded", len, "this is builtin_function_or_method"),
         ("embedded", [3], "tools=: int is not a function"),
-        ("embedded", [StructuredTool()], "tools=: StructuredTool of LangChain can't be called from here"),
+        ("embedded", [StructuredTool()], "from actum.interop.langchain import from_tools"),
     ],
 )
 def test_an_agent_of_something_else_is_refused_in_a_sentence(model: object, tools: object, told: str) -> None:

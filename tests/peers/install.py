@@ -28,7 +28,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PLACE = HERE.parents[1] / ".cache" / "peers"
-ENVIRONMENTS = ("a2a02", "a2a03", "a2acli", "adk", "fasta2a", "langchain", "mcp1", "mcp2", "openai0")
+ENVIRONMENTS = ("a2a02", "a2a03", "a2acli", "adk", "fasta2a", "frameworks", "langchain", "mcp1", "mcp2", "openai0")
 """The environments of Python, each named as its lock file is."""
 WAIT_S = 600.0
 """How long one installation may take."""

@@ -35,6 +35,9 @@ def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
     toolsets: list[Toolset] = []
     bare: list[Tool] = []
     for item in tools:
+        framework = _framework_of(item)
+        if framework:
+            raise _tool_of(framework, item)
         if isinstance(item, Mapping):
             # Here, since most programs declare no tool, and places of tools load what sends requests.
             from ..toolsets.declared.places import given_declaration  # noqa: PLC0415
@@ -48,25 +51,33 @@ def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
             toolsets.append(item.as_tool())
         elif isinstance(item, Toolset):
             toolsets.append(item)
-        elif callable(item) and not type(item).__module__.startswith("langchain"):
+        elif callable(item):
             functions.append(item)
         else:
-            raise _no_tool(item)
+            raise UsageError("tools=: {kind} is not a function, a Tool, a toolset or an agent", kind=_kind(item))
     if functions:
         toolsets.insert(0, FunctionToolset(functions))
     return toolsets, bare
 
 
-def _no_tool(item: object) -> UsageError:
-    """What a person is told of something in `tools=` that is no tool."""
-    module = type(item).__module__.partition(".")[0]
-    if module.startswith("langchain"):
-        return UsageError(
-            "tools=: {kind} of LangChain can't be called from here: give the function that it was made of, or write "
-            "one with @tool that calls its invoke()",
-            kind=_kind(item),
-        )
-    return UsageError("tools=: {kind} is not a function, a Tool, a toolset or an agent", kind=_kind(item))
+FRAMEWORKS = {"langchain_core": "langchain", "llama_index": "llamaindex"}
+"""The packages of frameworks whose tools are objects of their own, and the module of `actum.interop` for each."""
+
+
+def _framework_of(item: object) -> str:
+    """The module of `actum.interop` for an object of another framework; empty for any other object."""
+    packages = [kind.__module__.partition(".")[0] for kind in type(item).__mro__]
+    return next((FRAMEWORKS[package] for package in packages if package in FRAMEWORKS), "")
+
+
+def _tool_of(framework: str, item: object) -> UsageError:
+    """What a person is told of a tool of another framework in `tools=`."""
+    return UsageError(
+        "tools=: {kind} is of another framework: write `from actum.interop.{framework} import from_tools`, and "
+        "tools=[from_tools([...])]",
+        kind=_kind(item),
+        framework=framework,
+    )
 
 
 def _kind(item: object) -> str:
