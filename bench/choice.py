@@ -56,7 +56,7 @@ async def recall(cases: list[Case]) -> None:
             def looked_up(rank: Rank, question: str = question, places: int = places) -> list[str]:
                 return find(question, places, catalog, rank, _bars_none)
 
-            names = await index.ask(catalog, looked_up)
+            names = await index.ask(catalog.tools, looked_up)
             hits.setdefault((case.category, places), []).append(wanted <= set(names))
             hits.setdefault(("all", places), []).append(wanted <= set(names))
     print(f"{len(tools)} tools, {len(cases)} questions")

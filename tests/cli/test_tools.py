@@ -21,6 +21,15 @@ def test_the_everyday_tools_are_there_by_default(run: Run) -> None:
     assert {"calculate", "time_in", "convert_units", "write_note"} <= {line.split()[0] for line in listed.splitlines()}
 
 
+def test_tools_are_found_by_what_they_do(run: Run) -> None:
+    found = json.loads(run("tools", "search", "what time is it in Oslo", "--json", "--limit", "2").stdout)
+    assert found[0]["name"] == "time_in"
+    assert len(found) <= 2
+    assert "time_in" in run("tools", "search", "the time in Oslo").stdout
+    nothing = run("tools", "search", "the zzz")
+    assert (nothing.exit_code, "No tool fits these words." in nothing.stderr) == (1, True)
+
+
 def test_a_list_says_what_using_a_tool_does(run: Run) -> None:
     effects = {line.split()[0]: line.split()[1] for line in run("tools", "list", *MINE).stdout.splitlines()}
     assert (effects["add"], effects["keep"]) == ("read", "write")

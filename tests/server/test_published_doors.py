@@ -287,6 +287,9 @@ async def test_two_tenants_publish_under_one_name_and_each_calls_its_own_at_ever
 async def test_nobody_else_sees_or_calls_what_a_tenant_has_published(tmp_path: Path) -> None:
     async with town(tmp_path) as it:
         assert (await it.publish("price", price())).status_code == 200
+        for who, found in (("north", {"price"}), ("south", set()), ("narrow", set()), ("operator", set())):
+            searched = (await it.ask("GET", "/v1/tools?query=price", who=who)).json()["items"]
+            assert {each["name"] for each in searched} & {"price"} == found, who
         for who in ("south", "narrow", "operator"):
             async with it.mcp(who) as client:
                 assert "price" not in {each.name for each in (await client.list_tools()).tools}, who

@@ -243,7 +243,7 @@ class Driver(Struct, kw_only=True, dict=True):
             return
         chosen, bars = self.run.state.chosen, self.run.path.bars
         if chosen is None or not chosen.names:
-            names = await self.index.ask(catalog, self._choose)
+            names = await self.index.ask(catalog.tools, self._choose)
             first = len(names)
         else:
             found = [tool.name for tool in tools_named(catalog, self._found) if not bars(tool)]

@@ -103,16 +103,29 @@ def find(
     """
     if places < 1:
         return []
-    asked, fitting = LOOKED_AT * places, list[str]()
-    while True:
-        ranked = rank(question, asked)
-        fitting = [name for name in ranked if name not in without and _may_be_shown(catalog, name, bars)]
-        if len(fitting) >= places or len(ranked) < asked:
-            break
-        asked *= LOOKED_AT  # the policy bars most of the best
+    fitting = best_of(
+        rank, question, places, lambda name: name not in without and _may_be_shown(catalog, name, bars), LOOKED_AT
+    )
     best = set(_shared_out(fitting, places, catalog))
     best.update([name for name in fitting if name not in best][: places - len(best)])
     return [name for name in fitting if name in best]
+
+
+def best_of(rank: Rank, question: str, places: int, fits: Callable[[str], bool], looked_at: int = 1) -> list[str]:
+    """The names that have most to do with a question, among those that fit, the best first.
+
+    Args:
+        places: how many are wanted; there may be more.
+        fits: whether a name counts.
+        looked_at: how many names are looked at for each place, at least.
+    """
+    asked = looked_at * places
+    while True:
+        ranked = rank(question, asked)
+        fitting = [name for name in ranked if fits(name)]
+        if len(fitting) >= places or len(ranked) < asked:
+            return fitting
+        asked *= LOOKED_AT  # the policy bars most of the best
 
 
 def _shared_out(ranked: Sequence[str], places: int, catalog: Catalog) -> list[str]:

@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "login": "Log in at an API, in a browser. Nothing opens without a yes.",
             "logout": "Forget the log-in at an API, and give the token back to its issuer.",
             "list": "List the tools, with what using them does.",
+            "search": "Find tools by what they do, as a model finds them. Exit code 1 when there is none.",
             "show": "Show one tool: what it does, what it takes, what using it does.",
             "schema": "Print a tool's JSON Schema, or what a model is told of it in a dialect.",
             "lint": (

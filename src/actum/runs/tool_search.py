@@ -6,7 +6,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from ..call.choice import Rank, find
+from ..call.choice import Rank, best_of, find
 from ..call.resolve import SEARCH, Catalog
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.interfaces import Context
@@ -14,6 +14,7 @@ from ..core.process.worker_thread import LARGE, off_loop
 from ..core.tool import Tool
 from ..policy.rules import Barring
 from ..storage.fulltext import FullText
+from ..storage.words import STOP_WORDS
 
 FOUND = 5
 """How many tools are found where the model does not say how many."""
@@ -50,39 +51,68 @@ T = TypeVar("T")
 
 
 class ToolIndex:
-    """What the tools of a catalog are found by: names, descriptions and parameters. In memory; of a catalog that has
-    changed, only what changed is indexed anew. Several threads and catalogs may use it.
+    """What tools are found by: names, descriptions and parameters. In memory; of tools that have changed, only what
+    changed is indexed anew. Several threads and catalogs may use it.
     """
 
     def __init__(self) -> None:
         self._words = FullText(WEIGHTS, stems=True)
         self._known: dict[str, Tool] = {}
-        self._catalog: Catalog | None = None
+        self._tools: Sequence[Tool] = ()
         self._lock = threading.Lock()
 
-    async def ask(self, catalog: Catalog, question: Callable[[Rank], T]) -> T:
-        """Ask something of the index, when it holds the tools of this catalog.
+    async def ask(self, tools: Sequence[Tool], question: Callable[[Rank], T]) -> T:
+        """Ask something of the index, when it holds these tools.
 
         Args:
+            tools: those of a catalog, or others with names of their own; never changed.
             question: is given what ranks names, and answers at once.
         """
+        return await self._asked(tools, lambda: question(self._words.answering))
 
+    async def search(
+        self, tools: Sequence[Tool], words: str, limit: int, fits: Callable[[Tool], bool] = lambda _: True
+    ) -> list[Tool]:
+        """The tools that a person looks for, the best first. Where none has a word of the person's, those count that
+        have a word which begins so.
+
+        Args:
+            tools: as for `ask`.
+            words: as the person typed them.
+            limit: how many at most.
+            fits: whether a tool may be found.
+        """
+
+        def answer() -> list[str]:
+            begun = " ".join(word for word in words.split() if word.casefold() not in STOP_WORDS)
+            typed = [name for name, _ in self._words.find(begun)] if not self._words.answering(words, 1) else []
+            return best_of(
+                lambda question, most: typed[:most] or self._words.answering(question, most),
+                words,
+                limit,
+                lambda name: fits(self._known[name]),
+            )[:limit]
+
+        named = {tool.name: tool for tool in tools}
+        return [named[name] for name in await self._asked(tools, answer)]
+
+    async def _asked(self, tools: Sequence[Tool], question: Callable[[], T]) -> T:
         def answer() -> T:
             with self._lock:
-                self._take(catalog)
-                return question(self._words.answering)
+                self._take(tools)
+                return question()
 
-        changed = catalog is not self._catalog and len(catalog.tools) > len(self._known) + 100
+        changed = tools is not self._tools and len(tools) > len(self._known) + 100
         return await off_loop(LARGE + 1 if changed or self._lock.locked() else 0, answer)
 
-    def _take(self, catalog: Catalog) -> None:
-        if catalog is self._catalog:
+    def _take(self, tools: Sequence[Tool]) -> None:
+        if tools is self._tools:
             return
-        now = {tool.name: tool for tool in catalog.tools}
+        now = {tool.name: tool for tool in tools}
         for name in [name for name in self._known if name not in now]:
             self._words.remove(name)
         self._words.put_all({name: texts_of(tool) for name, tool in now.items() if self._known.get(name) != tool})
-        self._known, self._catalog = now, catalog
+        self._known, self._tools = now, tools
 
 
 WEIGHTS = (3, 2, 1)
@@ -128,7 +158,7 @@ class ToolSearch:
         def bars(tool: Tool) -> bool:
             return any(isinstance(policy, Barring) and policy.bars(tool, facts) for policy, facts in policies)
 
-        names = await self._index.ask(catalog, lambda rank: find(query, limit, catalog, rank, bars))
+        names = await self._index.ask(catalog.tools, lambda rank: find(query, limit, catalog, rank, bars))
         found = [bound.tool for name in names if (bound := catalog.get(name)) is not None]
         lines = [f"- {tool.name}: {_told(tool)}" for tool in found]
         text = "\n".join(["You can call these from your next step on:", *lines]) if found else _NOTHING

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from actum.call.limits.limits import Limits, UserLimits
+from actum.policy.rules import Rule, Rules
 from actum.storage.place import open_journal
 
 from .application import Bank, application
@@ -23,6 +24,18 @@ async def test_tools_are_listed_searched_and_called() -> None:
         assert rest["next"] is None
         found = (await it.ask("GET", "/v1/tools?query=pay+somebody")).json()
         assert found["items"][0]["name"] == "pay"
+        begun = (await it.ask("GET", "/v1/tools?query=cra")).json()  # no tool has the word: one begins so
+        assert [each["name"] for each in begun["items"]] == ["crash"]
+        for who, words in (("narrow", "pay somebody"), ("ann", "zzz of the")):
+            assert (await it.ask("GET", f"/v1/tools?query={words}", who=who)).json()["items"] == [], words
+
+
+async def test_a_tool_that_the_policy_bars_for_the_caller_is_not_found() -> None:
+    policy = Rules(Rule(tools=["drop"], users=["bob"], then="deny"), default="allow")
+    async with application(policy=policy) as it:
+        for who, found in (("ann", ["drop"]), ("bob", [])):
+            items = (await it.ask("GET", "/v1/tools?query=drop", who=who)).json()["items"]
+            assert [each["name"] for each in items] == found, who
         told = (await it.ask("GET", "/v1/tools/add")).json()
         assert sorted(told["parameters"]["properties"]) == ["a", "b"]
         called = await it.ask("POST", "/v1/tools/add/call", {"arguments": {"a": 2, "b": 3}})

@@ -23,6 +23,7 @@ from ...core.tool import Tool
 from ...dialects.api.tool_schema import unsaid
 from ...protocols.plain_text import shown
 from ...runs.given_tools import sort_out
+from ...runs.tool_search import ToolIndex
 from ...schema.signature import ToolWarning
 from ...toolsets.declared.declaration import declaration_schema
 from ...toolsets.function.function import FunctionTool
@@ -75,6 +76,26 @@ def list_tools(
         terminal.json(found)
     else:
         show_tools(terminal, found)
+
+
+@app.command("search")
+def search_tools(
+    words: Annotated[str, typer.Argument(help="What the tool should do, in a few words.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 12,
+    tools: ToolsFlag = None,
+    mcp: McpFlag = None,
+    as_json: JsonFlag = False,
+) -> int:
+    """Find tools by what they do, as a model finds them. Exit code 1 when there is none."""
+    terminal = Terminal()
+    found = asyncio.run(ToolIndex().search(_listed(terminal, tools, mcp), said(words), limit))
+    if as_json:
+        terminal.json(found)
+    elif found:
+        show_tools(terminal, found)
+    else:
+        terminal.note(tr("No tool fits these words."))
+    return DONE if found else FAILED
 
 
 @app.command("show")

@@ -37,6 +37,7 @@ from ...journal.recording import RunState
 from ...runs.options import Emit
 from ...runs.recorded import done_after
 from ...runs.runner import Runner, unless_stopped
+from ...runs.tool_search import ToolIndex
 from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
 from ...workflow.speaker import WorkflowModel
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 TRIES = 25
 """So often it is looked for a run that another process is about to begin."""
+INDEXES_MAX = 16
+"""The published tools of so many tenants are kept in an index."""
 ASSISTANT = "assistant"
 """The agent of a server whose settings name none, and the one that is meant where a caller names none."""
 
@@ -189,6 +192,7 @@ class Api:
         tasking = tasking or Tasking(TaskQueue(runner.journal, clock=clock, can_build=lambda _: False))
         self.tasks = tasking.queue
         self._tasking = tasking
+        self._indexes: dict[str, ToolIndex] = {}
 
     @property
     def stores(self) -> Stores:
@@ -235,6 +239,24 @@ class Api:
         names = {tool.name for tool in own}
         published = [each.tool for name, each in (await self.published.listed(who.tenant)).items() if name not in names]
         return [*own, *published], lambda tool: who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)
+
+    async def search_tools(self, who: Identity, words: str, limit: int) -> list[Tool]:
+        """The tools that the caller is shown and that fit some words, the best first."""
+        tools, is_shown = await self.tools(who)
+        own = await self.runner.list_tools()
+        if len(tools) == len(own):
+            return await self.runner.tool_index.search(own, words, limit, is_shown)
+        return await self._index_of(who.tenant).search(tools, words, limit, is_shown)
+
+    def _index_of(self, tenant: str) -> ToolIndex:
+        """The index of the tools of a tenant that has published some. The index of the tenant that asked least recently
+        is dropped where there are many.
+        """
+        index = self._indexes.pop(tenant, None) or ToolIndex()
+        while len(self._indexes) >= INDEXES_MAX:
+            del self._indexes[next(iter(self._indexes))]
+        self._indexes[tenant] = index
+        return index
 
     async def tool(self, who: Identity, name: str) -> Tool:
         """A tool that a caller may name. What the policy says of a call is told when the call is made.

@@ -19,7 +19,7 @@ class ToolsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which tools.
 
     Attributes:
-        query: words to look for in names and descriptions; the tools that fit best come first. Empty for all tools.
+        query: what a tool should do, in a few words; the tools that fit best come first. Empty for all tools.
         limit: so many at most.
         cursor: `next` of the part before.
     """

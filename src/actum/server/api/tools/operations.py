@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
 
 import msgspec
@@ -52,10 +51,10 @@ class CallOutcome(Struct, frozen=True):
 async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
     """The tools that the caller may use; those that fit the words best come first."""
     query = asked.query
-    tools, is_shown = await api.tools(asked.who)
     if query.query.strip():
-        fitting = found(list(filter(is_shown, tools)), query.query, query.limit)
+        fitting = await api.search_tools(asked.who, query.query, query.limit)
         return ApiReply(ToolPage(items=tuple(map(tool_info, fitting)), next=None))
+    tools, is_shown = await api.tools(asked.who)
     with cursors():
         last = read_cursor(query.cursor, str) if query.cursor else ""
     behind = sorted((tool for tool in tools if tool.name > last), key=lambda tool: tool.name)
@@ -63,25 +62,6 @@ async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
     part = shown[: query.limit]
     following = write_cursor(part[-1].name) if len(shown) > len(part) else None
     return ApiReply(ToolPage(items=tuple(map(tool_info, part)), next=following))
-
-
-def found(tools: Sequence[Tool], words: str, limit: int) -> list[Tool]:
-    """The tools that fit some words, the best first.
-
-    Args:
-        tools: the tools.
-        words: the words; a tool fits better the more of them it has, and a word in the name counts most.
-        limit: so many at most.
-    """
-    wanted = words.lower().split()
-
-    def fit(tool: Tool) -> int:
-        name, about = tool.name.lower(), f"{tool.title} {tool.description}".lower()
-        return sum(3 * (word in name) + (word in about) for word in wanted)
-
-    scored = [(fit(tool), tool) for tool in tools]
-    best = sorted((each for each in scored if each[0]), key=lambda each: (-each[0], each[1].name))
-    return [tool for _, tool in best[:limit]]
 
 
 async def get_tool(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
