@@ -123,7 +123,7 @@ def test_an_edited_call_is_made_as_it_was_edited(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("approve", "ask_none"), "nothing waits"),
+        (("approve", "ask_none"), "there is no approval 'ask_none'"),
         (("edit", "ask", "milk"), "NAME=VALUE"),
         (("answer", "ask", "yes"), "expected approve or deny"),
     ],
@@ -140,7 +140,7 @@ def test_nothing_waits_is_said_so(run: Run) -> None:
 
 def test_a_webhook_is_told_what_waits(run: Run) -> None:
     ask = asked(run)
-    heard: list[dict[str, list[dict[str, dict[str, object]]]]] = []
+    heard: list[dict[str, list[dict[str, object]]]] = []
 
     class Hook(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -155,7 +155,7 @@ def test_a_webhook_is_told_what_waits(run: Run) -> None:
         threading.Thread(target=server.handle_request, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/hook"
         assert run("approvals", "remind", "--webhook", url, *RECORD).exit_code == 0
-    assert heard[0]["waiting"][0]["asked"]["id"] == ask
+    assert heard[0]["items"][0]["id"] == ask
     assert run("approvals", "remind", "--webhook", url, *RECORD).exit_code == 1
     assert run("approvals", "remind", "--webhook", url, "--older-than", "3600", *RECORD).exit_code == 0
 

@@ -167,6 +167,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "resumeRun": (401, (404, 404, 403, 403)),
     "forkRun": (401, (404, 404, 403, 403)),
     "listApprovals": (401, (200, 200, 403, 200)),
+    "getApproval": (401, (404, 404, 403, 200)),
     "answerApproval": (401, (404, 404, 403, 403)),
     "showTimeline": (401, (404, 404, 403, 200)),
     "exportRun": (401, (404, 403, 403, 403)),

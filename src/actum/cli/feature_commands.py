@@ -27,7 +27,7 @@ def commands_of(name: str) -> typer.Typer | None:
     operations = recorded(FeatureSet((on,)))
     kind = next((each for each in on.feature.definitions if each.words == name), None)
     if kind is None:
-        typed = [each for each in operations if each.command is not None]
+        typed = [each for each in operations if each.commands]
         return group_of(typed, on.feature.title) if typed else None
     from .definitions.commands import add_definition_commands  # noqa: PLC0415  # agents, which other features have no need of
 

@@ -69,9 +69,9 @@ def add_commands(
     """
     operated, made = Operated(operations, views), {}
     for operation in operations:
-        if operation.command is not None:
-            name = operation.command.words[-1]
-            made[name] = _Typed(operation, operation.command, operated).function()
+        for command in operation.commands:
+            name = command.words[-1]
+            made[name] = _Typed(operation, command, operated).function()
             app.command(name)(made[name])
     listing = made.get("list")
     if listing is not None and app.info.invoke_without_command is True:
@@ -91,16 +91,25 @@ def group_of(operations: Sequence[Operation], about: str) -> typer.Typer:
         operations: the operations of a subject.
         about: what `--help` says of the group.
     """
-    has_list = any(each.command is not None and each.command.words[-1] == "list" for each in operations)
+    has_list = any(command.words[-1] == "list" for each in operations for command in each.commands)
     app = typer.Typer(help=about, invoke_without_command=has_list, no_args_is_help=not has_list)
     add_commands(app, operations)
     return app
 
 
-def say(terminal: Terminal, told: Iterable[AnswerText]) -> None:
-    """Tell a person what an operation has answered."""
+def say(terminal: Terminal, told: Iterable[AnswerText], journal: str = "") -> None:
+    """Tell a person what an operation has answered.
+
+    Args:
+        terminal: where.
+        told: the texts.
+        journal: what the person has named by `--journal`.
+    """
     for each in told:
-        text = tr(each.text, **each.values) if each.values or each.is_note else each.text
+        values: dict[str, object] = {**each.values}
+        if each.command:
+            values["command"] = " ".join(["actum", *each.command, *(("--journal", journal) if journal else ())])
+        text = tr(each.text, **values) if values or each.is_note else each.text
         text = f"{moments.shown(each.at)}{text}" if each.at else text
         if each.is_problem:
             terminal.error(text)
@@ -149,19 +158,43 @@ class Operated:
             Refusal: the operation refuses.
             UsageError: a value does not fit.
         """
+        return (await self.reply(app, operation, names, values or {}, tenant)).body
+
+    async def reply(
+        self,
+        app: Application,
+        operation: str,
+        names: Mapping[str, str],
+        values: Mapping[str, Json],
+        tenant: str | None = None,
+        *,
+        body: type[Struct] | None = None,
+        to_find: bool = False,
+    ) -> ApiReply:
+        """The answer of an operation.
+
+        Args:
+            app, operation, names, values, tenant: as for `ask`.
+            body: the type of the body; None for the operation's own.
+            to_find: as in `ApiRequest`.
+
+        Raises:
+            Refusal, UsageError: as for `ask`.
+        """
         known = self._operations[operation]
         asked = ApiRequest(
             known.id,
             Identity(principal=who(), tenant=tenant or "", scopes=("admin", *known.scopes)),
             names,
-            _made(known.query, values or {}),
-            _made(known.body, values or {}),
+            _made(known.query, values),
+            _made(body or known.body, values),
             everywhere=tenant is None,
             by_operator=True,
+            to_find=to_find,
         )
         answer = await known.handler(app, asked)
         assert isinstance(answer, ApiReply), "an operation that answers a stream has no command"
-        return answer.body
+        return answer
 
     async def parts(
         self,
@@ -171,20 +204,23 @@ class Operated:
         values: Mapping[str, Json],
         left: int,
         tenant: str | None = None,
+        *,
+        to_find: bool = False,
     ) -> AsyncIterator[Any]:
         """The parts of a list, as long as more items are wanted.
 
         Args:
             app, operation, names, values, tenant: as for `ask`.
             left: so many items are wanted.
+            to_find: as in `ApiRequest`.
         """
         if self._operations[operation].query is None:  # a list that is told whole
-            yield await self.ask(app, operation, names, values, tenant)
+            yield (await self.reply(app, operation, names, values, tenant, to_find=to_find)).body
             return
         cursor, most = "", _limit_of(self._operations[operation])
         while left > 0:
             wanted: dict[str, Json] = {**values, "limit": min(left, most), "cursor": cursor}
-            page: Any = await self.ask(app, operation, names, wanted, tenant)
+            page: Any = (await self.reply(app, operation, names, wanted, tenant, to_find=to_find)).body
             yield page
             left -= len(page.items)
             if page.next in (None, "", cursor):  # an operation that comes back to the same place has come to its end
@@ -211,9 +247,9 @@ class Operated:
             UnknownName: there is none, or several begin so.
         """
         ids: list[str] = []
-        is_last = named == "last" and not found_by.is_whole
+        is_last = named == "last" and found_by.has_last and not found_by.is_whole
         among = {name: value for name, value in (values or {}).items() if name in found_by.among}
-        async for page in self.parts(app, found_by.operation, {}, among, 1 if is_last else ALL, tenant):
+        async for page in self.parts(app, found_by.operation, {}, among, 1 if is_last else ALL, tenant, to_find=True):
             ids += [_text(_of(item, found_by.field)) for item in page.items]
             if named in ids:
                 return named
@@ -237,7 +273,7 @@ class Operated:
 
         async def found(incomplete: str) -> list[tuple[str, str]]:
             async with open_application(options.read()) as app:
-                pages = [page async for page in self.parts(app, found_by.operation, {}, {}, COMPLETED)]
+                pages = [page async for page in self.parts(app, found_by.operation, {}, {}, COMPLETED, to_find=True)]
             items = [item for page in pages for item in page.items]
             rows = [
                 (_text(_of(item, found_by.field)), " ".join(_text(_of(item, name)) for name in found_by.about))
@@ -262,6 +298,7 @@ class _Field(NamedTuple):
         kind: what Typer reads: `str`, `int`, `float`, `bool` or a list of texts.
         choices: the values that there are; empty where there are others.
         is_json: whether the text is JSON.
+        is_pairs: whether texts are `NAME=VALUE`.
         is_required: whether something has to be said.
         is_on: whether a flag is on where nothing is said.
         help: what the field means.
@@ -272,6 +309,7 @@ class _Field(NamedTuple):
     kind: type[str | int | float | bool | list[str]]
     choices: tuple[str, ...]
     is_json: bool
+    is_pairs: bool
     is_required: bool
     is_on: bool
     help: str
@@ -297,8 +335,13 @@ class _Typed:
         self._operation = operation
         self._command = command
         self._operated = operated
-        shape = [each for each in (operation.query, operation.body) if each is not None]
-        self._fields = {field.name: field for kind in shape for field in _fields(kind, command.options)}
+        shape = [each for each in (operation.query, command.body or operation.body) if each is not None]
+        self._fields = {
+            field.name: field
+            for kind in shape
+            for field in _fields(kind, command.options)
+            if field.name not in command.given
+        }
         self._pages = self._fields.pop("cursor", None) is not None
         self._check()
 
@@ -353,7 +396,7 @@ class _Typed:
             option = self._command.options.get(name, CommandOption())
             metavar, text = option.metavar or name.upper(), option.help or means
             completion = None if found_by is None else self._operated.completing(found_by)
-            if found_by is not None and not found_by.is_whole:
+            if found_by is not None and not found_by.is_whole and name not in self._command.options:
                 metavar, text = found_by.noun.upper(), f"The {found_by.noun}: its id, the beginning of it, or `last`."
             about = typer.Argument(metavar=metavar, help=text, autocompletion=completion)
             made.append(_parameter(name, str, about, self._command.default or inspect.Parameter.empty))
@@ -402,22 +445,25 @@ class _Typed:
         settings = options.read(tools=given.get("tools"), mcp=given.get("mcp"), journal=given["journal"])
         tenant = None if given["tenant"] is None else said(given["tenant"])
         names = {name: said(given[name]) for name in self._operation.names}
-        values = {name: self._value(field, _typed_in(field, given)) for name, field in self._fields.items()}
+        values: dict[str, Json] = {**self._command.given}
+        values |= {name: self._value(field, _typed_in(field, given)) for name, field in self._fields.items()}
         if self._operation.method != "get" and settings.journal == MEMORY:
             raise UsageError(
                 "a journal in memory keeps nothing beyond this command: name a file or a database by --journal"
             )
 
-        async def command() -> tuple[Struct | JsonObject | None, Mapping[str, str]]:
+        async def command() -> tuple[ApiReply, Mapping[str, str]]:
             async with self._application(settings, terminal) as app:
                 found = {name: await self._found(app, named, tenant, values) for name, named in names.items()}
                 return await self._answer(app, tenant, found, values), found
 
-        body, found = asyncio.run(command())
+        reply, found = asyncio.run(command())
+        body = reply.body
         if given["as_json"]:
             terminal.json({} if body is None else body)
         else:
-            self._tell(terminal, body, found, values)
+            self._tell(terminal, reply, found, values)
+            say(terminal, reply.told, given["journal"])
         return self._command.exit_code(body) if self._command.exit_code is not None else DONE
 
     @asynccontextmanager
@@ -437,7 +483,7 @@ class _Typed:
         if text is None or text == []:
             return None
         if isinstance(text, list):
-            return [said(each) for each in text]
+            return options.read_pairs(text) if field.is_pairs else [said(each) for each in text]
         if not isinstance(text, str):
             value: Json = text
             return value
@@ -457,17 +503,16 @@ class _Typed:
 
     async def _answer(
         self, app: Application, tenant: str | None, names: Mapping[str, str], values: Mapping[str, Json]
-    ) -> Struct | JsonObject | None:
-        """The body of the answer; of a list as many items as are wanted."""
+    ) -> ApiReply:
+        """The answer; of a list as many items as are wanted."""
         if not self._pages:
-            return await self._operated.ask(app, self._operation.id, names, values, tenant)
+            return await self._operated.reply(app, self._operation.id, names, values, tenant, body=self._command.body)
         limit = values.get("limit")
         left = limit if isinstance(limit, int) else ROWS
         whole: Any = None
         async for page in self._operated.parts(app, self._operation.id, names, values, left, tenant):
             whole = page if whole is None else _joined(whole, page)
-        found: Struct = whole
-        return found
+        return ApiReply(whole)
 
     async def _found(self, app: Application, named: str, tenant: str | None, values: Mapping[str, Json]) -> str:
         found_by = self._command.found_by
@@ -475,9 +520,8 @@ class _Typed:
 
     # What a person reads ----------------------------------------------------------------------------------------------
 
-    def _tell(
-        self, terminal: Terminal, body: Struct | JsonObject | None, names: Mapping[str, str], values: Mapping[str, Json]
-    ) -> None:
+    def _tell(self, terminal: Terminal, reply: ApiReply, names: Mapping[str, str], values: Mapping[str, Json]) -> None:
+        body = reply.body
         items, view = _of(body, "items"), self._operated.views.get(self._operation.id)
         if view is not None:
             view(terminal, body, names)
@@ -488,7 +532,7 @@ class _Typed:
             say(terminal, beside)
             if items or not any(each.is_problem for each in beside):
                 self._table(terminal, items, names, values)
-        elif body is not None:
+        elif body is not None and not reply.told:
             for name, value in msgspec.to_builtins(body).items():
                 terminal.line(name, _text(value))
 
@@ -517,10 +561,11 @@ def _fields(kind: type[Struct], said_as: Mapping[str, CommandOption]) -> Iterabl
     for field in shape.fields:
         option = said_as.get(field.name, CommandOption())
         read, choices, is_json = _read_as(field.type)
+        is_pairs = option.form == "pairs"
         if option.form:
-            read, is_json = str, False
-        means = option.help or about.get(field.name, "")
-        yield _Field(field.name, read, choices, is_json, field.required, field.default is True, means, option)
+            read, is_json = list[str] if is_pairs else str, False
+        means, is_required = option.help or about.get(field.name, ""), field.required or option.is_required
+        yield _Field(field.name, read, choices, is_json, is_pairs, is_required, field.default is True, means, option)
 
 
 def _named(flag: CommandFlag) -> str:

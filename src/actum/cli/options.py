@@ -8,7 +8,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 import typer
@@ -18,15 +18,12 @@ from ..compose.features import features_of, take_into_use
 from ..compose.settings import Settings, choose_agent, read_settings
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
-from ..core.json import Json, JsonObject
+from ..core.json import Json, JsonObject, JsonProblem, parse
 from ..core.run.summary import RunSummary
 from ..journal.export import run_ids
 from ..journal.mismatch import summary
 from ..transport.egress import Egress
-from .show.terminal import Terminal
-
-if TYPE_CHECKING:
-    pass
+from .show.terminal import Terminal, said
 
 T = TypeVar("T")
 
@@ -252,6 +249,24 @@ def extra(said: str) -> tuple[str, Json]:
     except msgspec.DecodeError:
         value = text
     return name, value
+
+
+def read_pairs(pairs: Sequence[str]) -> JsonObject:
+    """Arguments as a person types them: `NAME=VALUE`, the value JSON or else a text.
+
+    Raises:
+        UsageError: one is no such pair.
+    """
+    found: JsonObject = {}
+    for pair in pairs:
+        name, sign, text = said(pair).partition("=")
+        if not sign or not name.strip():
+            raise UsageError("{pair!r}: write NAME=VALUE", pair=pair)
+        try:
+            found[name.strip()], _ = parse(text)
+        except JsonProblem:
+            found[name.strip()] = text
+    return found
 
 
 def open_journal(settings: Settings, *, older: bool = False) -> Journal:

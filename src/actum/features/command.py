@@ -11,6 +11,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from ..core.json import Json
+from ..core.language.sentence import Sentence
+
 Form = Literal["text", "word", "moment", "minute", "title"]
 """How a value is shown: as it is, as a word in the person's language, as a local time (of seconds since 1970) with or
 without its seconds, or as one line that may be cut."""
@@ -59,17 +62,20 @@ class CommandOption(Struct, frozen=True, kw_only=True):
         names: the names of the option, such as `("--limit", "-n")`; empty for `--field-name`.
         metavar: what stands for the value in `--help`.
         help: what the option means; empty for what the docstring of the field's type says of the field.
-        form: `time` for seconds since 1970 that a person says as `24h` ago or `2026-11-01`; `end` for a time to come.
+        form: `time` for seconds since 1970 that a person says as `24h` ago or `2026-11-01`; `end` for a time to come;
+            `pairs` for an object that a person says as `NAME=VALUE` several times.
         flags: flags in the place of the option, of which a person gives one at most.
         is_hidden: the command line does not offer the field.
+        is_required: a person has to say the field, which a program may leave out.
     """
 
     names: tuple[str, ...] = ()
     metavar: str = ""
     help: str = ""
-    form: Literal["", "time", "end"] = ""
+    form: Literal["", "time", "end", "pairs"] = ""
     flags: tuple[CommandFlag, ...] = ()
     is_hidden: bool = False
+    is_required: bool = False
 
 
 class FoundBy(Struct, frozen=True, kw_only=True):
@@ -81,6 +87,7 @@ class FoundBy(Struct, frozen=True, kw_only=True):
         about: the fields of an item that a shell shows beside the id when it completes one.
         noun: what a thing is called, such as `task`.
         is_whole: the id has to be written whole, and `last` is a name like any other.
+        has_last: whether a person may say `last`; false where the list does not begin with the latest.
         among: fields of the query that say among which things the thing is, such as `owner`.
     """
 
@@ -89,6 +96,7 @@ class FoundBy(Struct, frozen=True, kw_only=True):
     about: tuple[str, ...] = ()
     noun: str
     is_whole: bool = False
+    has_last: bool = True
     among: tuple[str, ...] = ()
 
 
@@ -102,6 +110,8 @@ class AnswerText(Struct, frozen=True):
         is_note: whether this is a remark, on stderr, such as what to do next.
         is_problem: whether this is something that is wrong, on stderr.
         values: what is put into `{...}` of the words. Words with values are translated.
+        command: the words of a command that is put into `{command}`, such as `("resume", run)`: with the `--journal`
+            that the person has named.
     """
 
     text: str
@@ -109,7 +119,8 @@ class AnswerText(Struct, frozen=True):
     at: float = 0.0
     is_note: bool = False
     is_problem: bool = False
-    values: Mapping[str, str | int] = {}
+    values: Mapping[str, str | int | Sentence] = {}
+    command: tuple[str, ...] = ()
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -120,6 +131,8 @@ class Command(Struct, frozen=True, kw_only=True):
         help: what `--help` says, more than the operation's summary; a blank line parts its paragraphs.
         arguments: fields of the query or of the body that are said without an option, behind the names of the path.
         options: how other fields are said; a field that is left out here is an option of its name.
+        given: fields that the command itself says, such as `{"verdict": "deny"}`. They are not offered.
+        body: the body where the user of this machine may say more than a client: a type below the operation's own.
         found_by: how a person names what the path names; None for the name as it is.
         default: what the path names where a person says nothing, such as `last`; empty where something has to be said.
         uses_tools: whether the operation works with the tools of the settings: `--tools` and `--mcp` name others.
@@ -136,6 +149,8 @@ class Command(Struct, frozen=True, kw_only=True):
     help: str = ""
     arguments: tuple[str, ...] = ()
     options: Mapping[str, CommandOption] = {}
+    given: Mapping[str, Json] = {}
+    body: type[Struct] | None = None
     found_by: FoundBy | None = None
     default: str = ""
     uses_tools: bool = False

@@ -15,7 +15,7 @@ from ..core.identity import Identity
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
 from ..core.stores import Stores
-from .command import Command
+from .command import AnswerText, Command
 
 Body = TypeVar("Body", covariant=True)
 Query = TypeVar("Query", covariant=True)
@@ -37,6 +37,7 @@ class ApiRequest(Generic[Query, Body]):
         everywhere: the operator of this machine asks on the command line and names no tenant: a handler may look over
             the things of all tenants. No request of a client says this.
         by_operator: the operator of this machine asks on the command line. No request of a client says this.
+        to_find: the list is read only to find what a person names, and is shown to nobody.
         sender: the address of the client, as far as proxies are believed; empty where nobody knows it.
         origin: the origin of the server as the client writes it, such as `http://127.0.0.1:8000`.
     """
@@ -52,6 +53,7 @@ class ApiRequest(Generic[Query, Body]):
         "origin",
         "query",
         "sender",
+        "to_find",
         "who",
     )
 
@@ -67,6 +69,7 @@ class ApiRequest(Generic[Query, Body]):
         last_event: int = -1,
         everywhere: bool = False,
         by_operator: bool = False,
+        to_find: bool = False,
         sender: str = "",
         origin: str = "",
     ) -> None:
@@ -79,6 +82,7 @@ class ApiRequest(Generic[Query, Body]):
         self.last_event = last_event
         self.everywhere = everywhere
         self.by_operator = by_operator or everywhere
+        self.to_find = to_find
         self.sender = sender
         self.origin = origin
 
@@ -111,6 +115,7 @@ class ApiReply(Struct, frozen=True):
         location: where what was made is found; empty where nothing was made.
         is_told_once: nothing on the way to the client may keep the answer, such as one with the text of a key.
         cookie: a value of `Set-Cookie`; empty for none.
+        told: what a person at the command line is told beside the body, which the body does not say.
     """
 
     body: Struct | JsonObject | None
@@ -118,6 +123,7 @@ class ApiReply(Struct, frozen=True):
     location: str = ""
     is_told_once: bool = False
     cookie: str = ""
+    told: tuple[AnswerText, ...] = ()
 
 
 class StreamEvent(Struct, frozen=True):
@@ -214,6 +220,7 @@ class Operation(Struct, frozen=True, kw_only=True):
         is_open: whether no key is wanted.
         is_recorded: whether the handler itself puts on record what it changes. For others of a feature that is done.
         command: how the operation is typed on the command line; None for not at all.
+        more_commands: further commands of the operation, such as `deny` beside `approve`.
     """
 
     id: str
@@ -237,3 +244,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     is_open: bool = False
     is_recorded: bool = False
     command: Command | None = None
+    more_commands: tuple[Command, ...] = ()
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """All commands of the operation."""
+        return (*((self.command,) if self.command is not None else ()), *self.more_commands)

@@ -236,7 +236,7 @@ async def answer_pending(journal: Journal, ask_id: str, answer: Answer, *, tenan
         Busy: the run is being driven.
         JournalError: the definitions of its tools were changed, and new arguments can not be checked.
     """
-    waiting = await _found(journal, ask_id, tenant)
+    waiting = await look_up_waiting(journal, ask_id, tenant)
     await answer_in_run(journal, waiting.run.run_id, ask_id, answer)
     return waiting
 
@@ -321,8 +321,13 @@ def _check_time(asked: Pending, now: float) -> None:
         raise TooLate("{ask} could be answered until {moment}: it is too late now", ask=asked.id, moment=ended)
 
 
-async def _found(journal: Journal, ask_id: str, tenant: str | None) -> InboxItem:
+async def look_up_waiting(journal: Journal, ask_id: str, tenant: str | None) -> InboxItem:
     """What waits under an id. An operator finds it too where somebody hid it in the list: every run is read then.
+
+    Args:
+        journal: the journal.
+        ask_id: the id.
+        tenant: as for `find_waiting`; None for the operator.
 
     Raises:
         UnknownName: nothing waits under this id.

@@ -10,12 +10,13 @@ from rich.console import Console
 
 from ...call.asking.inbox import fit
 from ...core.errors import UsageError
-from ...core.json import JsonObject, JsonProblem, parse
+from ...core.json import JsonObject
 from ...core.policy import Answer
 from ...core.run.pending import Pending
 from ...core.visible import visible
 from ...journal.grant import covered
 from ..language import tr, tr_message
+from ..options import read_pairs
 from ..show.form import (
     fill_in,
     let_ask,
@@ -25,7 +26,6 @@ from ..show.form import (
 from ..show.terminal import (
     GUTTER,
     Terminal,
-    said,
     styled,
     who,
 )
@@ -198,24 +198,6 @@ def show_pending(
         line = styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red"), (whence, "dim cyan"))
         terminal.line("", line, console=console)
     show_form(terminal, pending, console)
-
-
-def read_pairs(pairs: Sequence[str]) -> JsonObject:
-    """Arguments as a person types them: `NAME=VALUE`, the value JSON or else a text.
-
-    Raises:
-        UsageError: one is no such pair.
-    """
-    found: JsonObject = {}
-    for pair in pairs:
-        name, sign, text = said(pair).partition("=")
-        if not sign or not name.strip():
-            raise UsageError("{pair!r}: write NAME=VALUE", pair=pair)
-        try:
-            found[name.strip()], _ = parse(text)
-        except JsonProblem:
-            found[name.strip()] = text
-    return found
 
 
 def _origins(pending: Pending, name: str) -> Iterator[str]:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from ...core.errors import UsageError, tell_problem
-from ...core.json import (
-    Json,
-    JsonObject,
-    JsonProblem,
-    parse,
-)
+from ...call.asking.form import fields_of, kind_of, read_field
+from ...core.errors import UsageError
+from ...core.json import Json, JsonObject
 from ...core.policy import Answer
 from ...core.run.pending import Pending
 from ...core.visible import on_one_line, visible
-from ...schema.schema import compile_schema
-from ..language import tr
+from ..language import tr, tr_message
 from .terminal import GUTTER, Terminal, styled, who
 
 INDENT = " " * GUTTER
@@ -39,7 +33,7 @@ def fill_in(terminal: Terminal, pending: Pending) -> Answer | None:
     schema = pending.schema or {}
     content: JsonObject = {}
     try:
-        for name, field in _fields(schema).items():
+        for name, field in fields_of(schema).items():
             answered = _field(terminal, name, field, required=name in _required(schema))
             if isinstance(answered, Answer):
                 return answered
@@ -47,7 +41,7 @@ def fill_in(terminal: Terminal, pending: Pending) -> Answer | None:
                 content[name] = answered
     except Left:
         return None
-    if not _fields(schema):
+    if not fields_of(schema):
         typed = terminal.ask(f"{INDENT}{tr('[y]es  [n]o  [l]ater: ')}")
         match (typed or "later").strip().lower():
             case "y" | "yes":
@@ -97,22 +91,17 @@ def let_ask(terminal: Terminal, pending: Pending) -> Answer | None:
 
 def show_form(terminal: Terminal, pending: Pending, console: Console) -> None:
     """What is asked for: the fields of a form, the page, or what a model would be asked."""
-    for name, field in _fields(pending.schema or {}).items():
+    for name, field in fields_of(pending.schema or {}).items():
         words = visible(str(field.get("description") or field.get("title") or ""))
-        terminal.line("", styled((name, "bold"), (f"  {_kind(field)}", "cyan"), (f"  {words}", "dim")), console=console)
+        terminal.line(
+            "",
+            styled((name, "bold"), (f"  {tr_message(kind_of(field))}", "cyan"), (f"  {words}", "dim")),
+            console=console,
+        )
     if pending.url:
         terminal.line(tr("page"), pending.url, console=console)
     for message in _messages(pending.request or {}):
         terminal.line("", visible(message), "dim", console=console)
-
-
-def read_form(schema: JsonObject, given: Mapping[str, str]) -> JsonObject:
-    """The fields of a form out of `name=value` words.
-
-    Raises:
-        UsageError: a value does not fit its field.
-    """
-    return {name: _value(name, _fields(schema).get(name, {}), text) for name, text in given.items()}
 
 
 def _head(terminal: Terminal, pending: Pending, verb: str) -> None:
@@ -127,7 +116,6 @@ def _head(terminal: Terminal, pending: Pending, verb: str) -> None:
 
 
 _NOTHING: JsonObject = {}
-_KINDS = {"boolean": "yes or no", "integer": "a whole number", "number": "a number"}
 
 
 def _field(terminal: Terminal, name: str, field: JsonObject, *, required: bool) -> Json | Answer:
@@ -137,7 +125,9 @@ def _field(terminal: Terminal, name: str, field: JsonObject, *, required: bool) 
     title = on_one_line(str(field.get("title") or name))
     words = visible(str(field.get("description") or ""))
     terminal.line(
-        "", styled((title, "bold"), (f"  {_kind(field)}", "cyan"), (f"  {words}", "dim")), console=terminal.err
+        "",
+        styled((title, "bold"), (f"  {tr_message(kind_of(field))}", "cyan"), (f"  {words}", "dim")),
+        console=terminal.err,
     )
     while True:
         typed = terminal.ask(f"{INDENT}{title}{told}: ")
@@ -151,89 +141,15 @@ def _field(terminal: Terminal, name: str, field: JsonObject, *, required: bool) 
         if not text and ("default" in field or not required):
             return default if "default" in field else _NOTHING
         try:
-            return _value(name, field, text)
+            return read_field(name, field, text)
         except UsageError as error:
             terminal.error(str(error))
-
-
-def _value(name: str, field: JsonObject, text: str) -> Json:
-    """A value for a field out of what was typed.
-
-    Raises:
-        UsageError: it does not fit; the message says what would.
-    """
-    value: Json = text
-    match field.get("type"):
-        case "boolean":
-            value = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}.get(
-                text.lower(), text
-            )
-        case "integer" | "number":
-            value = _number(text)
-        case "array":
-            items = field.get("items")
-            value = [_choice(items if isinstance(items, dict) else {}, each.strip()) for each in text.split(",")]
-        case _:
-            value = _choice(field, text)
-    schema: JsonObject = {"type": "object", "properties": {name: field}}
-    problems = (
-        compile_schema(schema, where=f"the field {name!r}", foreign=True).check({name: value}, coerce=False).problems
-    )
-    if problems:
-        raise UsageError(f"{tell_problem(problems[0])}. {_kind(field)}")
-    return value
-
-
-def _number(text: str) -> Json:
-    try:
-        return parse(text)[0]
-    except JsonProblem:
-        return text
-
-
-def _choice(field: JsonObject, text: str) -> Json:
-    """One of several, by its value, its title, or its place in the list."""
-    choices = _choices(field)
-    if text.isdecimal() and 1 <= int(text) <= len(choices) and text not in dict(choices):
-        return choices[int(text) - 1][0]
-    return next((value for value, title in choices if text.lower() in (value.lower(), title.lower())), text)
-
-
-def _choices(field: JsonObject) -> list[tuple[str, str]]:
-    """Values and titles of what can be chosen, in all the ways in which a form can list them."""
-    listed = field.get("oneOf") or field.get("anyOf")
-    if isinstance(listed, list):
-        found = [each for each in listed if isinstance(each, dict) and "const" in each]
-        return [(str(each["const"]), str(each.get("title") or each["const"])) for each in found]
-    values, titles = field.get("enum"), field.get("enumNames")
-    known = [str(value) for value in values] if isinstance(values, list) else []
-    names = [str(title) for title in titles] if isinstance(titles, list) else known
-    return list(zip(known, names, strict=False))
-
-
-def _kind(field: JsonObject) -> str:
-    """What can be typed, in a few words."""
-    items = field.get("items")
-    choices = _choices(items if isinstance(items, dict) else field)
-    if choices:
-        listed = ", ".join(f"{at} {on_one_line(title)}" for at, (_, title) in enumerate(choices, 1))
-        return tr(
-            "some of, with commas: {listed}" if field.get("type") == "array" else "one of: {listed}", listed=listed
-        )
-    kind = tr(_KINDS.get(str(field.get("type")), "text"))
-    form = field.get("format")
-    return f"{kind} ({visible(str(form))})" if form else kind
 
 
 def _shown(value: Json) -> str:
     if isinstance(value, bool):
         return tr("yes" if value else "no")
     return visible(", ".join(map(str, value)) if isinstance(value, list) else str(value))
-
-
-def _fields(schema: JsonObject) -> dict[str, JsonObject]:
-    found = schema.get("properties")
-    return {name: field for name, field in found.items() if isinstance(field, dict)} if isinstance(found, dict) else {}
 
 
 def _required(schema: JsonObject) -> list[Json]:

@@ -24,6 +24,8 @@ APPROVAL = {
     "missing": ["anybody"],
     "schema": None,
     "url": "",
+    "request": None,
+    "question": "Pay Ada.",
 }
 
 RUN_INFO = {

@@ -92,13 +92,14 @@ def check_operations(feature: Feature, others: Sequence[Operation] = ()) -> None
             )
         if each.id in ids or (each.method, each.path) in own:
             raise UsageError("{where} has an id, or a method and a path, that another operation has", where=where)
-        if each.command is not None and each.command.words[0] != feature.name:
-            raise UsageError(
-                "{where} has the command {command!r}: it begins with {feature}",
-                where=where,
-                command=" ".join(each.command.words),
-                feature=feature.name,
-            )
+        for command in each.commands:
+            if command.words[0] != feature.name:
+                raise UsageError(
+                    "{where} has the command {command!r}: it begins with {feature}",
+                    where=where,
+                    command=" ".join(command.words),
+                    feature=feature.name,
+                )
         for kind in _bodies(each):
             if bodies.setdefault(kind.__name__, kind) is not kind:
                 raise UsageError(

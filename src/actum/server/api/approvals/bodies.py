@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ....call.asking.inbox import VERDICTS, InboxItem, waiting_items
 from ....core.approver import Voter
@@ -56,6 +57,8 @@ class Approval(Struct, frozen=True, kw_only=True):
         missing: who has to agree yet, in words: of each group of approvers that is not complete, how many of whom.
         schema: the JSON Schema of the answer, for a form.
         url: the page to visit, where the answer is given there.
+        request: what a model is to be asked, where a running tool wants that.
+        question: the words that the run began with.
     """
 
     id: str
@@ -76,6 +79,8 @@ class Approval(Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...]
     schema: JsonObject | None
     url: str
+    request: JsonObject | None
+    question: str
 
 
 class ApprovalPage(CheckedPart[Approval], frozen=True, kw_only=True):
@@ -98,13 +103,31 @@ class AnswerBody(Struct, frozen=True, forbid_unknown_fields=True):
         text: the answer, or a word to the model.
         arguments: with `approve`, the arguments that the call is to be made with instead; with `answer`, a form filled
             in.
+        changes: with `approve`, the arguments that are to be others; the rest stays as it was asked. Leave `arguments`
+            out.
         for_run: with `approve`, later calls of this run like this call need no approval.
+        free: with `for_run`, the arguments that may differ in those calls.
     """
 
     verdict: Verdict
     text: str = ""
     arguments: JsonObject | None = None
+    changes: JsonObject | None = None
     for_run: bool = False
+    free: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
+
+
+class OperatorAnswer(AnswerBody, frozen=True, forbid_unknown_fields=True):
+    """The answer of the operator of this machine, who gives it on the command line.
+
+    Attributes:
+        by: a name to keep beside the operator's own; of a tenant's user: `NAME@TENANT`. It counts where the journal is
+            the operator's own file.
+        words: the answer as it was typed: a text, or the fields of a form as `NAME=VALUE`.
+    """
+
+    by: str = ""
+    words: tuple[str, ...] = ()
 
 
 class Answered(Struct, frozen=True, kw_only=True):
@@ -147,6 +170,8 @@ def approval_of(item: InboxItem) -> Approval:
         missing=tuple(missing(item.asked, item.voters)),
         schema=pending.schema,
         url=pending.url,
+        request=pending.request,
+        question=item.run.question,
     )
 
 

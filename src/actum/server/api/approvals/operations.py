@@ -7,9 +7,22 @@ scope `approve`. What is asked of the user of a run is answered by that user.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 
-from ....call.asking.inbox import InboxItem, answer_in_run, find_waiting, page_of_waiting, read_inbox, record_expired
+from msgspec.structs import replace
+
+from ....call.asking.form import fields_of, read_words
+from ....call.asking.inbox import (
+    InboxItem,
+    answer_in_run,
+    answered,
+    find_waiting,
+    look_up_waiting,
+    page_of_waiting,
+    read_inbox,
+    record_expired,
+)
 from ....core.call import Problem
 from ....core.errors import ActumError, Busy, JournalError, ReplayDiverged, TooLate, UnknownName, UsageError
 from ....core.identity import Identity
@@ -17,9 +30,10 @@ from ....core.interfaces import RunFilter
 from ....core.policy import Answer as GivenAnswer
 from ....core.run.pending import AskedKind
 from ....core.run.record import InputGiven, Verdict
-from ....features.command import Command, CommandOption
+from ....features.command import AnswerText, Command, CommandOption, FoundBy
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
+from ....journal.grant import covered
 from ....journal.recording import MIDWAY, RunState
 from ....runs.recorded import is_run_id
 from ....tasks.ended_waits import is_paused, state_of
@@ -27,7 +41,17 @@ from ...scopes import allows, wants
 from ..api import Api
 from ..examples import APPROVAL, ASK, RUN
 from ..records import Records, cursors
-from .bodies import AnswerBody, Answered, Approval, ApprovalPage, ApprovalsQuery, approval_of, waiting_in
+from .bodies import (
+    AnswerBody,
+    Answered,
+    Approval,
+    ApprovalPage,
+    ApprovalsQuery,
+    OperatorAnswer,
+    approval_of,
+    missing,
+    waiting_in,
+)
 
 log = logging.getLogger("actum.api")
 
@@ -43,7 +67,7 @@ OF_THE_USER: frozenset[AskedKind] = frozenset({"answer", "elicitation", "result"
 async def list_approvals(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> ApiReply:
     """What waits for a person, the oldest first."""
     if asked.by_operator:
-        return ApiReply(await _in_journal(api, asked.query.run, asked.tenant))
+        return ApiReply(await _in_journal(api, asked))
     if asked.query.run:
         found = await _of_run(api, asked.query.run, asked.who)
         return ApiReply(ApprovalPage(items=found, next=None, count=len(found) if asked.query.count else None))
@@ -52,10 +76,12 @@ async def list_approvals(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> A
     return ApiReply(ApprovalPage(items=tuple(map(approval_of, items)), next=following, count=count))
 
 
-async def _in_journal(api: Api, run_id: str, tenant: str | None) -> ApprovalPage:
+async def _in_journal(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> ApprovalPage:
     """All that waits in a journal, for its operator: found by the runs themselves, with what can not be read."""
     found = await read_inbox(api.journal)
-    await record_expired(api.journal, [(one.run.run_id, one.asked) for one in found.waiting])
+    if not asked.to_find:
+        await record_expired(api.journal, [(one.run.run_id, one.asked) for one in found.waiting])
+    run_id, tenant = asked.query.run, asked.tenant
     fitting = [one for one in found.waiting if tenant in (None, one.run.tenant) and run_id in ("", one.run.run_id)]
     problems = tuple(map(str, found.unreadable))
     return ApprovalPage(items=tuple(map(approval_of, fitting)), next=None, problems=problems)
@@ -81,20 +107,99 @@ async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
     return waiting_in(await api.records.summary(recorded), recorded)
 
 
+async def get_approval(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """Something that waits for a person, and what an approval of it for the whole run would cover."""
+    ask_id = asked.names["id"]
+    if asked.by_operator:
+        item = await look_up_waiting(api.journal, ask_id, None)
+    else:
+        item = await waiting_under(api.records, ask_id, asked.who)
+    await record_expired(api.journal, [(item.run.run_id, item.asked)])
+    covers = AnswerText("with --for-run: {covers}", label="for run", values={"covers": covered(item.asked.pending)})
+    return ApiReply(approval_of(item), told=(covers,) if item.asked.pending.covers else ())
+
+
 async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiReply:
     """Answer something that waits, and go on with its run where that was all that it waited for. A workflow
     goes on with the branch that was answered.
     """
     ask_id, who, body = asked.names["id"], asked.who, asked.body
+    if isinstance(body, OperatorAnswer):
+        return await _answer_of_operator(api, ask_id, who.principal, body)
     item = await waiting_under(api.records, ask_id, who)
     if item.asked.kind not in OF_THE_USER and not allows(who, ("approve",)):
         raise wants("approve", "to answer this")
     _check_person(item, who, body.verdict)
-    given = who.vouched(GivenAnswer(body.verdict, body.text, arguments=body.arguments, for_run=body.for_run))
+    given = who.vouched(_given(item, body))
     is_complete, goes_on = await answer_and_go_on(api, item, given, who)
     return ApiReply(
         Answered(id=ask_id, run=item.run.run_id, verdict=body.verdict, is_complete=is_complete, goes_on=goes_on)
     )
+
+
+def _given(item: InboxItem, body: AnswerBody) -> GivenAnswer:
+    """The answer in a body.
+
+    Raises:
+        UsageError: what waits has no arguments that could be changed.
+    """
+    arguments, call = body.arguments, item.asked.pending.call
+    if body.changes is not None:
+        if call is None or arguments is not None:
+            raise UsageError("{item} is no call: it has no arguments", item=item.asked.id)
+        arguments = {**call.arguments, **body.changes}
+    return GivenAnswer(body.verdict, body.text, arguments=arguments, for_run=body.for_run, free=body.free)
+
+
+async def _answer_of_operator(api: Api, ask_id: str, by: str, body: OperatorAnswer) -> ApiReply:
+    """Put the answer of the operator of this machine on record, and say how the run goes on. A person at a terminal
+    belongs to no tenant, whatever the name.
+
+    Raises:
+        TooLate: the time to answer is over.
+        UnknownName: nothing waits under this id.
+        UsageError: the answer does not fit what is asked, or others have to give it.
+    """
+    item = await look_up_waiting(api.journal, ask_id, None)
+    pending, run_id = item.asked.pending, item.run.run_id
+    given = replace(_in_words(item, _given(item, body), body.words), by=by, claimed=body.by, tenant="")
+    try:
+        await answer_in_run(api.journal, run_id, ask_id, given)
+    except TooLate as late:
+        raise TooLate("{why}. To go on without it: actum resume {run}", why=late, run=run_id) from None
+    told: list[AnswerText] = []
+    if api.journal.is_shared and given.claimed not in ("", by):
+        words = "Several persons may write to this journal: the answer counts as {by}'s."
+        told.append(AnswerText(words, values={"by": by}, is_note=True))
+    if given.for_run and pending.call is not None:
+        told.append(AnswerText("It holds {covers}.", values={"covers": covered(pending, given.free)}, is_note=True))
+    by_record = answered(ask_id, given, 0.0, is_shared=api.journal.is_shared).voter(item.run.tenant)
+    agreed = (by_record,) if given.arguments is not None else (*item.voters, by_record)
+    left = missing(item.asked, agreed) if given.verdict == "approve" else []
+    if left:
+        words = "On record. To the same arguments have to agree yet: {missing}."
+        told.append(AnswerText(words, values={"missing": " and ".join(left)}, is_note=True))
+    else:
+        told.append(AnswerText("On record. To go on: {command}", command=("resume", run_id), is_note=True))
+        told.append(AnswerText("A server that let go of the run goes on with it by itself.", is_note=True))
+    body_told = Answered(id=ask_id, run=run_id, verdict=given.verdict, is_complete=not left, goes_on=False)
+    return ApiReply(body_told, told=tuple(told))
+
+
+def _in_words(item: InboxItem, given: GivenAnswer, words: Sequence[str]) -> GivenAnswer:
+    """The answer that a person has typed.
+
+    Raises:
+        UsageError: the words do not fill in the form.
+    """
+    if not words:
+        return given
+    schema = item.asked.pending.schema or {}
+    if item.asked.kind in MIDWAY and tuple(words) == ("cancel",):
+        return replace(given, verdict="cancel")
+    if item.asked.kind in MIDWAY and fields_of(schema):
+        return replace(given, arguments=read_words(item.asked.id, schema, words))
+    return replace(given, text=" ".join(words))
 
 
 async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: Identity) -> tuple[bool, bool]:
@@ -287,6 +392,39 @@ def _may_see(item: InboxItem, who: Identity) -> bool:
     return item.run.principal == who.principal or allows(who, ("approve",))
 
 
+FOUND_BY = FoundBy(operation="listApprovals", about=("tool", "message"), noun="approval", has_last=False)
+_NAMES = {"id": "The id of what waits."}
+_ASK = CommandOption(metavar="ASK_ID", help="What waits: its id, or the beginning of it.")
+_BY = CommandOption(
+    metavar="NAME",
+    help="A name to keep beside your own; of a tenant's user: NAME@TENANT. It counts where the journal is your own "
+    "file.",
+)
+_REASON = CommandOption(metavar="[REASON]", help="A word to the model.")
+_FIELDS = ("text", "arguments", "changes", "for_run", "free", "words")
+
+
+def _answering(word: str, help: str, verdict: Verdict | None = None, **said: CommandOption) -> Command:
+    """A command that gives one kind of answer.
+
+    Args:
+        word: what is typed.
+        help: what `--help` says.
+        verdict: the answer; None where the word is the answer.
+        said: the fields that a person says; options where the fields are flags, else arguments.
+    """
+    hidden = {name: CommandOption(is_hidden=True) for name in _FIELDS if name not in said}
+    return Command(
+        words=("approvals", word),
+        help=help,
+        arguments=tuple(name for name in said if name not in ("for_run", "free")),
+        options={**hidden, **said, "id": _ASK, "by": _BY},
+        given={"verdict": verdict or word},
+        body=OperatorAnswer,
+        found_by=FOUND_BY,
+    )
+
+
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         id="listApprovals",
@@ -314,6 +452,23 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
     ),
     Operation(
+        id="getApproval",
+        method="get",
+        path="/v1/approvals/{id}",
+        tag="approvals",
+        summary="Get something that waits for a person.",
+        scopes=("approve", "runs", "tools"),
+        names=_NAMES,
+        replies={200: AnswerKind(means="What waits.", body=Approval, example=APPROVAL)},
+        handler=get_approval,
+        command=Command(
+            words=("approvals", "show"),
+            help="Show what waits in full: each argument, and where it came from.",
+            options={"id": _ASK},
+            found_by=FOUND_BY,
+        ),
+    ),
+    Operation(
         id="answerApproval",
         method="post",
         path="/v1/approvals/{id}",
@@ -324,7 +479,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "what your own runs ask of their user, and approve nothing."
         ),
         scopes=("approve", "runs", "tools"),
-        names={"id": "The id of what waits."},
+        names=_NAMES,
         body=AnswerBody,
         example={"verdict": "approve"},
         replies={
@@ -336,5 +491,36 @@ OPERATIONS: tuple[Operation, ...] = (
         },
         errors=(409,),
         handler=answer_approval,
+        command=_answering(
+            "approve",
+            "Approve a call, exactly as it was asked.",
+            for_run=CommandOption(help="Also in later calls of this run; `show` tells which."),
+            free=CommandOption(
+                names=("--any",),
+                metavar="NAME",
+                help="With --for-run: an argument that may differ. Can be repeated.",
+            ),
+        ),
+        more_commands=(
+            _answering("deny", "Deny a call; the model is told, with your reason.", text=_REASON),
+            _answering(
+                "edit",
+                "Approve a call with other arguments: they are judged anew by the policy, and the model is told.",
+                verdict="approve",
+                changes=CommandOption(
+                    metavar="NAME=VALUE", help="What to change; JSON, else a text.", form="pairs", is_required=True
+                ),
+            ),
+            _answering(
+                "answer",
+                "Answer a question, fill in a form, hand in a result, or say what became of a call in doubt.",
+                words=CommandOption(
+                    metavar="TEXT|NAME=VALUE...",
+                    help="The answer; for a call in doubt: done, not_done, retry or unknown; for a form its fields, or "
+                    "cancel.",
+                    is_required=True,
+                ),
+            ),
+        ),
     ),
 )
