@@ -110,8 +110,8 @@ def test_a_run_of_an_agent_that_is_gone_goes_on_only_by_accept(run: Run, home: P
     assert (done.exit_code, done.stdout) == (0, "keep: kept\n"), done.stderr
     shown = run("runs", "show", waits["run_id"]).stdout
     assert "went on with another agent" in shown
-    audit = run("audit", "--json", "--run", waits["run_id"]).stdout.splitlines()
-    assert "agent_changed" in {json.loads(line)["decision"] for line in audit}
+    audit = json.loads(run("audit", "--json", "--run", waits["run_id"]).stdout)["items"]
+    assert "agent_changed" in {line["decision"] for line in audit}
 
 
 def test_agents_are_listed_and_shown_with_their_digests(run: Run, home: Path) -> None:

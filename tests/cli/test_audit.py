@@ -1,4 +1,4 @@
-"""`actum audit`: searched, and handed on as JSON Lines and CSV."""
+"""`actum audit`: searched, and handed on as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def test_an_act_of_an_administrator_is_told_as_such_by_every_command(run: Run, t
         assert all(each in shown.stdout for each in told), (words, shown.stdout)
 
 
-def test_json_is_a_whole_line_each_and_is_found_by_every_flag(run: Run) -> None:
+def test_json_is_the_answer_of_the_operation_and_is_found_by_every_flag(run: Run) -> None:
     run("run", "2 and 3?", *MINE, "models.py:add")
     run("run", "keep milk", *MINE, "models.py:keep")
 
     def found(*flags: str) -> list[str]:
-        lines = map(json.loads, run("audit", "--json", *flags, *RECORD).stdout.splitlines())
+        lines = json.loads(run("audit", "--json", *flags, *RECORD).stdout)["items"]
         return [f"{line['decision']} {line['tool']}" for line in lines]
 
     assert found() == ["allowed add", "done add", "asked keep"]
@@ -85,7 +85,7 @@ def test_csv_has_a_header_and_a_row_each_and_no_formulas(run: Run, home: Path) -
 def test_forgotten_runs_are_shown_as_such(run: Run) -> None:
     run("run", "2 and 3?", *MINE, "models.py:add")
     run("journal", "forget", "last", "--yes", "--reason", "asked for", *RECORD)
-    lines = [json.loads(line) for line in run("audit", "--json", *RECORD).stdout.splitlines()]
+    lines = json.loads(run("audit", "--json", *RECORD).stdout)["items"]
     assert [(line["decision"], line["by"], line["text"]) for line in lines] == [
         ("deleted", "", "from here on, what was on record"),
         ("forgotten", who(), "asked for"),
@@ -96,7 +96,7 @@ def test_forgotten_runs_are_shown_as_such(run: Run) -> None:
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (("--decision", "maybe"), "--decision 'maybe': it is one of asked, approved"),
+        (("--decision", "maybe"), "there is no decision 'maybe'; there are: administered, agent_changed"),
         (("--since", "soon"), "'soon' is no time"),
         (("--json", "--csv"), "--json or --csv, not both"),
         (("--run", "none"), "there is no run 'none'"),

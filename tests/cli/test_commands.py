@@ -75,12 +75,14 @@ def test_the_version_help_and_the_completion_of_names_load_no_command() -> None:
     assert "importlib.metadata" not in loaded("--help")
 
 
-def test_the_completion_of_a_commands_options_loads_that_command_alone() -> None:
-    modules = tab("actum", "audit", "--")
-    assert "actum.cli.records.audit" in modules
+@pytest.mark.parametrize("words", ["audit", "runs list", "approvals approve"])
+def test_the_completion_of_a_commands_options_loads_that_command_alone(words: str) -> None:
+    modules = tab("actum", *words.split(), "--")
+    assert f"actum.cli.records.{words.split()[0]}" in modules
     assert "actum.cli.records.tasks" not in modules
     assert not modules & (HEAVY - {"importlib.metadata", "pydantic", "rich", "sqlite3", "typer"})
-    assert rooms(modules).isdisjoint({"agents", "server", "workflow"})
+    assert rooms(modules).isdisjoint({"agents", "dialects", "models", "workflow"})
+    assert "actum.server.api.api" not in modules
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -71,7 +71,7 @@ def test_what_a_stranger_says_in_a_few_lines_is_written_published_compared_and_t
     assert [(each["number"], each["again"]) for each in versions] == [(3, 1), (2, 0), (1, 0)]
     told_of = "hello@3 is no longer in use; to publish it anew: actum notes rollback hello 3"
     assert told(run("notes", "unpublish", "hello", *RECORD)) == told_of
-    audited = [json.loads(line)["tool"] for line in told(run("audit", "--json", *RECORD)).splitlines()]
+    audited = [line["tool"] for line in json.loads(told(run("audit", "--json", *RECORD)))["items"]]
     assert audited == ["notes.publish", "notes.publish", "notes.rollback", "notes.unpublish"]
     page = run("notes", "publish", "--help").stdout
     assert ("--revision" in page, "--tools" in page) == (True, False)

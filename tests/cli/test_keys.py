@@ -62,7 +62,7 @@ def test_a_key_is_shown_once_with_all_that_it_may_do_and_is_dead_for_good_when_r
     again = run("keys", "add", "ci", *RECORD)
     assert again.exit_code == 2
     assert "a name is never used for a second key" in again.stderr
-    audited = [json.loads(line) for line in run("audit", "--json", *RECORD).stdout.splitlines()]
+    audited = json.loads(run("audit", "--json", *RECORD).stdout)["items"]
     assert [(line["decision"], line["tool"], line["principal"]) for line in audited] == [
         ("administered", "keys.add", who()),
         ("administered", "keys.revoke", who()),

@@ -7,7 +7,9 @@ exit code. Ids, times and the name of the user are replaced by words.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,7 @@ _ID = re.compile(r"\b(run|ask|conv)_[A-Za-z0-9_-]{10,}|\b[0-9a-f]{64}\b|\b[0-9a-
 _REPLACED = (
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?([+-]\d\d:\d\d)?)?"), "TIME"),
     (re.compile(r"\b\d\d:\d\d:\d\d\.\d{3}\b"), "CLOCK"),
+    (re.compile(r"(?<=,)\d{10}\.\d+(?=,)"), "N"),
     (re.compile(r'("(?:at|asked_at|waited_s|seconds|elapsed)": )[\d.e-]+'), r"\1N"),
     (re.compile(r"(<1|[\d.]+) (ms|s)\b|\d+ min \d+ s|\d+ h \d+ min"), "SPAN"),
     (re.compile(r"\b[A-Za-z0-9_-]{22,}(?=\")"), "KEY"),
@@ -52,6 +55,10 @@ class Transcript:
             self.lines += [f"{mark} {self._plain(line)}".rstrip() for line in text.splitlines()]
         self.lines.append(f"exit {result.exit_code}")
         return result.stdout
+
+    def quietly(self, *words: str, input: str = "") -> str:
+        """Type a command that others are about; what it has written to stdout."""
+        return self._run(*words, input=input).stdout
 
     def _plain(self, line: str) -> str:
         def numbered(found: re.Match[str]) -> str:
@@ -146,7 +153,146 @@ def approvals(told: Transcript) -> None:
         told.type("approvals", *words.split())
 
 
-SCENARIOS = {"approvals": approvals}
+def audit(told: Transcript) -> None:
+    told.type("audit")
+    told.quietly("run", "2 and 3?", *MINE, "models.py:add")
+    told.quietly("run", "find Ann", *MINE, "models.py:find")
+    told.quietly("run", "keep milk", *MINE, "models.py:keep")
+    told.quietly("approvals", "deny", "ask_", "We have =milk.", "--by", "bob", "--journal", "runs.db")
+    told.quietly("journal", "forget", "last", "--yes", "--reason", "asked for", "--journal", "runs.db")
+    told.quietly("run", "keep milk", *MINE, "models.py:keep")
+    for words in (
+        "",
+        "--tool k*",
+        "--decision done --csv",
+        "--decision maybe",
+        "--principal nobody",
+        "--since 1h --until 2100-01-01 --decision failed",
+        "--since soon",
+        "--json --csv",
+        "--json --decision done",
+        "--run none",
+        "--run run_",
+        "--run last",
+        "--run last --tenant north",
+    ):
+        told.type("audit", *words.split())
+    with sqlite3.connect("runs.db") as database:
+        database.execute("UPDATE entries SET payload = CAST(replace(payload, '3?', '4?') AS BLOB) WHERE number = 0")
+    database.close()
+    told.type("audit", "--decision", "done")
+
+
+FILES = '''
+from actum import ToolResult, tool
+from actum.core.call import MediaPart
+@tool(effects={"read"})
+def draw() -> ToolResult:
+    """Draw."""
+    pictures = MediaPart("image/png", b"12345", name="a.png"), MediaPart("text/csv", b"1,2", name="../b.csv")
+    return ToolResult("", pictures)
+'''
+
+
+def files(told: Transcript) -> None:
+    told.quietly("run", "2 and 3?", *MINE, "models.py:add")
+    told.type("runs", "files")
+    Path("draw.py").write_text(FILES, "utf-8")
+    models = Path("models.py").read_text("utf-8") + "draw = calling('draw')\n"
+    Path("drawing.py").write_text(models, "utf-8")
+    told.quietly("run", "draw", "--tools", "draw.py", "--journal", "runs.db", "--model", "drawing.py:draw")
+    for words in (
+        "",
+        "last --json",
+        "none",
+        "run_",
+        "last --out plots",
+        "last --out plots --json",
+        "last --out draw.py",
+    ):
+        told.type("runs", "files", *words.split())
+
+
+def records(told: Transcript) -> None:
+    for question, model in (("2 and 3?", "add"), ("2 and 4?", "nothing"), ("find Ann", "find")):
+        told.quietly("run", question, *MINE, f"models.py:{model}")
+    runs = json.loads(told.quietly("runs", "list", "--json", "--journal", "runs.db"))["items"]
+    first, second = runs[-1]["id"], runs[-2]["id"]
+    for words in (
+        f"compare {first} {second}",
+        f"compare {first} {first}",
+        f"compare {first} {second} --json",
+        f"compare {first} none",
+        "compare last run_",
+        "forget",
+        "forget last --tenant north",
+        "forget last",
+        "forget none --yes",
+        "forget run_ --yes",
+        "forget last --yes --reason asked_for",
+        "forget last --yes",
+        "forget --older-than soon --yes",
+        "forget --older-than 1d --yes",
+        "forget --principal nobody --yes",
+        f"forget {first} {second} --yes --json",
+        "show last",
+        "verify",
+    ):
+        told.type("journal", *words.split())
+
+
+def triggers(told: Transcript) -> None:
+    told.type("trigger", "list")
+    Path("lamp.workflow.yaml").write_text(LAMP, "utf-8")
+    Path("actum.toml").write_text(TRIGGERS, "utf-8")
+    for words in ("list", "list --json"):
+        told.type("trigger", *words.split())
+    for words in ("none", "press --data {", "press --id e1", "press --id e1", "press --id e2 --json", "plan --id e3"):
+        told.type("trigger", "fire", *words.split(), "--journal", "runs.db")
+
+
+LAMP = "actum: workflow/1\nname: lamp\nnodes: {hi: {type: say, text: Hi.}}\nedges: []\n"
+TRIGGERS = """
+[workflows.lamp]
+file = "lamp.workflow.yaml"
+[triggers.press]
+workflow = "lamp"
+secret = "switch"
+[triggers.dawn]
+workflow = "lamp"
+schedule = "0 7 * * *"
+zone = "Europe/Berlin"
+[triggers.plan]
+wake = "x"
+file = "plan.txt"
+"""
+
+
+def conversations(told: Transcript) -> None:
+    for name in ("tea", "tee"):
+        told.quietly("chat", "-c", name, *MINE, "models.py:counting", input="one\ntwo\nthree\n")
+    for words in (
+        "compact none",
+        "compact te",
+        "compact tea --keep 0 --owner nobody",
+        "compact tea --keep -1",
+        "compact tea --keep 0",
+        "compact last --keep 1 --json",
+        "compact tee --model models.py:away",
+    ):
+        model = () if "--model" in words else ("--model", "models.py:counting")
+        told.type("conversations", *words.split(), *model)
+    told.type("conversations", "show", "tea")
+
+
+SCENARIOS = {
+    "approvals": approvals,
+    "audit": audit,
+    "files": files,
+    "records": records,
+    "triggers": triggers,
+    "conversations": conversations,
+}
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

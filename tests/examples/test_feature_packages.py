@@ -253,7 +253,7 @@ def test_promises_are_needed_by_the_runs_that_made_them(
 
 def _saved(here: Environment) -> str:
     """The run that saved a bookmark by the tool."""
-    lines = [json.loads(line) for line in here.types("audit", "--decision", "noted", "--json").splitlines()]
+    lines = json.loads(here.types("audit", "--decision", "noted", "--json"))["items"]
     return str(lines[-1]["run"])
 
 

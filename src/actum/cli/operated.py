@@ -18,7 +18,6 @@ from msgspec import Struct
 from msgspec import inspect as types
 from msgspec.structs import replace
 
-from ..compose.administration import open_application
 from ..compose.settings import MEMORY, Settings
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
@@ -28,15 +27,17 @@ from ..core.language.sentence import Sentence
 from ..features.command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
 from ..features.described import attributes_of
 from ..features.operation import ApiReply, ApiRequest, Application, Operation
+from ..journal.named import beginning_with
 from . import options
 from .exit_codes import DONE
 from .language import tr
 from .options import JournalFlag, JsonFlag, McpFlag, TenantFlag, ToolsFlag
 from .show import moments
+from .show.spreadsheet import write_rows
 from .show.terminal import Terminal, said, who
 
 ALL = 1_000_000_000
-OWN_OPTIONS = ("tenant", "as_json", "json", "journal", "help")
+OWN_OPTIONS = ("tenant", "as_json", "json", "as_csv", "csv", "journal", "help")
 """The options that every command has."""
 
 COMPLETED = 100
@@ -46,6 +47,7 @@ ROWS = 20
 """The items of a list that are shown where nobody says how many."""
 
 
+CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")]
 MeantTenantFlag = Annotated[
     str | None, typer.Option("--tenant", metavar="NAME", help="The tenant that is meant. Default: none.")
 ]
@@ -82,6 +84,19 @@ def add_commands(
 
         app.callback()(without_a_word)
     return operated
+
+
+def command_of(operations: Sequence[Operation], operation: str, views: Mapping[str, View]) -> Callable[..., int]:
+    """The function of a command that stands alone, such as `actum audit`.
+
+    Args:
+        operations: as for `add_commands`.
+        operation: the id of the operation.
+        views: as for `add_commands`.
+    """
+    made = next(each for each in operations if each.id == operation)
+    assert made.command is not None
+    return _Typed(made, made.command, Operated(operations, views)).function()
 
 
 def group_of(operations: Sequence[Operation], about: str) -> typer.Typer:
@@ -246,6 +261,8 @@ class Operated:
         Raises:
             UnknownName: there is none, or several begin so.
         """
+        if found_by.look_up is not None:
+            return await found_by.look_up(app, named)
         ids: list[str] = []
         is_last = named == "last" and found_by.has_last and not found_by.is_whole
         among = {name: value for name, value in (values or {}).items() if name in found_by.among}
@@ -253,7 +270,7 @@ class Operated:
             ids += [_text(_of(item, found_by.field)) for item in page.items]
             if named in ids:
                 return named
-        fitting = ids if is_last else [] if found_by.is_whole else options.beginning_with(named, ids, str)
+        fitting = ids if is_last else [] if found_by.is_whole else beginning_with(named, ids, str)
         if len(fitting) == 1:
             return fitting[0]
         noun = Sentence(found_by.noun)
@@ -272,6 +289,8 @@ class Operated:
         """Completes the id of a thing in a shell."""
 
         async def found(incomplete: str) -> list[tuple[str, str]]:
+            from ..compose.administration import open_application  # noqa: PLC0415  # see `_application`
+
             async with open_application(options.read()) as app:
                 pages = [page async for page in self.parts(app, found_by.operation, {}, {}, COMPLETED, to_find=True)]
             items = [item for page in pages for item in page.items]
@@ -404,8 +423,14 @@ class _Typed:
             field = self._fields[name]
             metavar = field.option.metavar or name.upper()
             default = inspect.Parameter.empty if field.is_required else None
-            made.append(_parameter(name, field.kind, typer.Argument(metavar=metavar, help=field.help), default))
+            argument = typer.Argument(metavar=metavar, help=field.help, autocompletion=self._completion(field))
+            made.append(_parameter(name, field.kind, argument, default))
         return made
+
+    def _completion(self, field: _Field) -> Callable[[str], list[str]] | Callable[[str], list[tuple[str, str]]] | None:
+        if field.option.found_by is not None:
+            return self._operated.completing(field.option.found_by)
+        return _completing(field.choices) if field.choices else None
 
     def _options(self) -> list[inspect.Parameter]:
         made = []
@@ -426,14 +451,18 @@ class _Typed:
                 *(field.option.names or (field.flag,)),
                 metavar=field.option.metavar or ("TIME" if field.option.form else None),
                 help=field.help,
-                autocompletion=_completing(field.choices) if field.choices else None,
+                autocompletion=self._completion(field),
             )
             default = field.is_on if field.kind is bool else inspect.Parameter.empty if field.is_required else None
             made.append(_parameter(field.name, field.kind, about, default))
         is_list = self._operation.method == "get" and not self._operation.names
         tenant = TenantFlag if is_list or self._command.found_by is not None else MeantTenantFlag
         tools = (("tools", ToolsFlag, None), ("mcp", McpFlag, None)) if self._command.uses_tools else ()
-        for name, kind, default in (*tools, ("tenant", tenant, None), ("as_json", JsonFlag, False)):
+        form = (
+            ("as_json", JsonFlag, False),
+            *((("as_csv", CsvFlag, False),) if self._command.csv_of is not None else ()),
+        )
+        for name, kind, default in (*tools, ("tenant", tenant, None), *form):
             made.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
         made.append(inspect.Parameter("journal", inspect.Parameter.KEYWORD_ONLY, default="", annotation=JournalFlag))
         return made
@@ -445,6 +474,8 @@ class _Typed:
         settings = options.read(tools=given.get("tools"), mcp=given.get("mcp"), journal=given["journal"])
         tenant = None if given["tenant"] is None else said(given["tenant"])
         names = {name: said(given[name]) for name in self._operation.names}
+        if given["as_json"] and given.get("as_csv"):
+            raise UsageError("--json or --csv, not both")
         values: dict[str, Json] = {**self._command.given}
         values |= {name: self._value(field, _typed_in(field, given)) for name, field in self._fields.items()}
         if self._operation.method != "get" and settings.journal == MEMORY:
@@ -455,12 +486,19 @@ class _Typed:
         async def command() -> tuple[ApiReply, Mapping[str, str]]:
             async with self._application(settings, terminal) as app:
                 found = {name: await self._found(app, named, tenant, values) for name, named in names.items()}
+                for name, field in self._fields.items():
+                    if field.option.found_by is not None and isinstance(named := values.get(name), str) and named:
+                        values[name] = await self._operated.find(app, field.option.found_by, named, tenant, values)
                 return await self._answer(app, tenant, found, values), found
 
         reply, found = asyncio.run(command())
         body = reply.body
         if given["as_json"]:
             terminal.json({} if body is None else body)
+        elif given.get("as_csv") and self._command.csv_of is not None:
+            items: Any = _of(body, "items")
+            write_rows(items, self._command.csv_of)
+            self._beside(terminal, body)
         else:
             self._tell(terminal, reply, found, values)
             say(terminal, reply.told, given["journal"])
@@ -469,6 +507,9 @@ class _Typed:
     @asynccontextmanager
     async def _application(self, settings: Settings, terminal: Terminal) -> AsyncIterator[Application]:
         """What the operation works with."""
+        # Agents and workflows, which neither `--help` nor the completion of an option needs.
+        from ..compose.administration import open_application  # noqa: PLC0415
+
         if not self._command.uses_tools:
             async with open_application(settings) as app:
                 yield app
@@ -528,13 +569,18 @@ class _Typed:
         elif self._command.show is not None:
             say(terminal, self._command.show(body, names))
         elif isinstance(items, tuple | list):
-            beside = self._command.beside(body) if self._command.beside is not None else ()
-            say(terminal, beside)
+            beside = self._beside(terminal, body)
             if items or not any(each.is_problem for each in beside):
                 self._table(terminal, items, names, values)
         elif body is not None and not reply.told:
             for name, value in msgspec.to_builtins(body).items():
                 terminal.line(name, _text(value))
+
+    def _beside(self, terminal: Terminal, body: Struct | JsonObject | None) -> Sequence[AnswerText]:
+        """Tell a person what stands beside a table."""
+        told = self._command.beside(body) if self._command.beside is not None else ()
+        say(terminal, told)
+        return told
 
     def _table(
         self, terminal: Terminal, items: Sequence[object], names: Mapping[str, str], values: Mapping[str, Json]

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 import typer
@@ -16,16 +16,11 @@ import typer
 from ..compose import journals
 from ..compose.features import features_of, take_into_use
 from ..compose.settings import Settings, choose_agent, read_settings
-from ..core.errors import UnknownName, UsageError
+from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject, JsonProblem, parse
-from ..core.run.summary import RunSummary
-from ..journal.export import run_ids
-from ..journal.mismatch import summary
 from ..transport.egress import Egress
 from .show.terminal import Terminal, said
-
-T = TypeVar("T")
 
 ModelFlag = Annotated[
     str,
@@ -291,30 +286,6 @@ async def journal(settings: Settings, *, older: bool = False) -> AsyncIterator[J
         await opened.close()
 
 
-async def find_run(journal: Journal, wanted: str) -> RunSummary:
-    """The run that a person means: its id, the beginning of its id, or `last`. A run that is missing in the list of
-    runs is found by its entries.
-
-    Raises:
-        UnknownName: none, or more than one.
-    """
-    runs = await journal.runs(limit=1 if wanted == "last" else None)
-    if wanted == "last" and runs:
-        return runs[0]
-    listed = {run.run_id: run for run in runs}
-    known = listed if wanted in listed else {**dict.fromkeys(await run_ids(journal)), **listed}
-    found = beginning_with(wanted, known, str)
-    if len(found) == 1:
-        run = listed.get(found[0]) or await summary(journal, found[0])
-        if run is not None:
-            return run
-    if found:
-        raise UnknownName("{count} runs begin with {wanted!r}: give more of the id", count=len(found), wanted=wanted)
-    raise UnknownName(
-        "there is no run {wanted!r} in this journal: `actum runs list` shows those there are", wanted=wanted
-    )
-
-
 PROBLEMS_MAX = 10
 """So many problems of the record are told beside what a command shows."""
 
@@ -326,12 +297,3 @@ def tell_problems(terminal: Terminal, problems: Sequence[str]) -> None:
     if problems:
         more = f"... and {len(problems) - PROBLEMS_MAX} more. " if len(problems) > PROBLEMS_MAX else ""
         terminal.note("{more}The record was damaged or changed: `actum journal verify` checks all of it.", more=more)
-
-
-def beginning_with(wanted: str, among: Iterable[T], id_of: Callable[[T], str]) -> list[T]:
-    """Those whose id a person may mean: the one of this id, else all that begin so. Nothing begins with nothing: an
-    empty variable of a script must not choose the only one there is.
-    """
-    ids = [(id_of(each), each) for each in among]
-    exact = [each for known, each in ids if known == wanted]
-    return exact or [each for known, each in ids if wanted and known.startswith(wanted)]

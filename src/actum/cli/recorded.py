@@ -7,7 +7,7 @@ from msgspec import structs
 from ..core.interfaces import Journal
 from ..journal.conversations import Family, as_they_stand, family
 from ..journal.mismatch import UNREADABLE, summary
-from . import options
+from ..journal.named import find_run
 from .show.terminal import Terminal
 from .show.tree import tree_of
 
@@ -23,7 +23,7 @@ async def recorded_family(journal: Journal, run_id: str) -> Family:
     Raises:
         UnknownName: none, or more than one, is meant.
     """
-    run = await options.find_run(journal, run_id)
+    run = await find_run(journal, run_id)
     found = await summary(journal, run.run_id) or structs.replace(run, status=UNREADABLE)
     (run,) = await as_they_stand(journal, [found])
     return await family(journal, run)

@@ -6,7 +6,7 @@ it and from the operation. Nothing here knows the command line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -67,6 +67,7 @@ class CommandOption(Struct, frozen=True, kw_only=True):
         flags: flags in the place of the option, of which a person gives one at most.
         is_hidden: the command line does not offer the field.
         is_required: a person has to say the field, which a program may leave out.
+        found_by: how a person names the thing whose id the field is; None for the text as it is.
     """
 
     names: tuple[str, ...] = ()
@@ -76,6 +77,7 @@ class CommandOption(Struct, frozen=True, kw_only=True):
     flags: tuple[CommandFlag, ...] = ()
     is_hidden: bool = False
     is_required: bool = False
+    found_by: FoundBy | None = None
 
 
 class FoundBy(Struct, frozen=True, kw_only=True):
@@ -89,6 +91,7 @@ class FoundBy(Struct, frozen=True, kw_only=True):
         is_whole: the id has to be written whole, and `last` is a name like any other.
         has_last: whether a person may say `last`; false where the list does not begin with the latest.
         among: fields of the query that say among which things the thing is, such as `owner`.
+        look_up: `async (app, named)`: the id of the thing that a person names, where the list need not be read for it.
     """
 
     operation: str
@@ -98,6 +101,7 @@ class FoundBy(Struct, frozen=True, kw_only=True):
     is_whole: bool = False
     has_last: bool = True
     among: tuple[str, ...] = ()
+    look_up: Callable[[Any, str], Awaitable[str]] | None = None
 
 
 class AnswerText(Struct, frozen=True):
@@ -127,7 +131,7 @@ class Command(Struct, frozen=True, kw_only=True):
     """The command of an operation.
 
     Attributes:
-        words: what is typed, such as `("bookmarks", "list")`.
+        words: what is typed, such as `("bookmarks", "list")`; the last word is the name in its group.
         help: what `--help` says, more than the operation's summary; a blank line parts its paragraphs.
         arguments: fields of the query or of the body that are said without an option, behind the names of the path.
         options: how other fields are said; a field that is left out here is an option of its name.
@@ -142,10 +146,11 @@ class Command(Struct, frozen=True, kw_only=True):
         beside: what a person is told beside a table, from the whole answer, such as what is wrong with the record.
         show: what a person is told of any other answer, from its body and from what the path names; where it is
             None, each field of the answer is told.
+        csv_of: the type of the items, where `--csv` prints them for a spreadsheet.
         exit_code: of an answer; None for 0. 1 says that something has failed, 3 that a person is waited for.
     """
 
-    words: tuple[str, str]
+    words: tuple[str, ...]
     help: str = ""
     arguments: tuple[str, ...] = ()
     options: Mapping[str, CommandOption] = {}
@@ -159,4 +164,5 @@ class Command(Struct, frozen=True, kw_only=True):
     empty: str = ""
     beside: Callable[[Any], Sequence[AnswerText]] | None = None
     show: Callable[[Any, Mapping[str, str]], Sequence[AnswerText]] | None = None
+    csv_of: type[Struct] | None = None
     exit_code: Callable[[Any], int] | None = None

@@ -16,6 +16,7 @@ from ...journal.comparison import (
     Outcome,
     compare,
 )
+from ...journal.named import find_run
 from ...runs.options import Emit
 from .. import loading, options
 from ..options import (
@@ -66,7 +67,7 @@ def fork(
 
     async def command() -> int:
         async with options.journal(settings) as opened:
-            found = await options.find_run(opened, run_id)
+            found = await find_run(opened, run_id)
             name = await named_agent(opened, found.run_id, settings, accept=True)  # a branch may have another agent
             unnamed = settings if name or model else as_recorded(settings, found.model)
             chosen = choose_agent(settings, name) if name else unnamed
@@ -97,7 +98,7 @@ def compare_runs(
 
     async def command() -> tuple[str, str, Comparison]:
         async with options.journal(options.read(journal=journal)) as opened:
-            one, other = await options.find_run(opened, left), await options.find_run(opened, right)
+            one, other = await find_run(opened, left), await find_run(opened, right)
             entries = await opened.read(one.run_id), await opened.read(other.run_id)
             return one.run_id, other.run_id, compare(*entries)
 

@@ -22,6 +22,7 @@ from ...core.interfaces import Journal
 from ...core.message import UserMessage
 from ...core.run.ids import new_id
 from ...journal.conversations import as_they_stand
+from ...journal.named import find_run
 from ...journal.timeline import Timeline
 from ...storage.folders import state_folder
 from .. import loading, options
@@ -325,7 +326,7 @@ class Chat:
             self._tried(lambda: self._runner.run(self._show_run(word or self._trace.run_id)))
 
     async def _show_run(self, wanted: str) -> int:
-        run = await options.find_run(self._journal, wanted)
+        run = await find_run(self._journal, wanted)
         await show_recorded(self._terminal, self._journal, run.run_id)
         return DONE
 

@@ -40,6 +40,7 @@ from ...core.message import UserMessage
 from ...core.model import Model
 from ...core.policy import Answer
 from ...core.run.pending import Pending, over_at
+from ...journal.named import find_run
 from ...journal.recording import RunState
 from ...runs.options import Emit
 from ...server.workflows import PublishedOffer
@@ -175,7 +176,7 @@ def resume(
 
     async def command() -> int:
         async with options.journal(settings) as opened:
-            found = await options.find_run(opened, run_id)
+            found = await find_run(opened, run_id)
             if found.kind == "workflow":
                 return await resume_workflow(
                     terminal,

@@ -12,7 +12,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from ...compose.administration import open_application
 from ...core.call import ToolCall
 from ...core.clock import SystemClock
 from ...core.errors import ActumError
@@ -21,8 +20,6 @@ from ...core.run.pending import Pending
 from ...server.api.approvals.bodies import Approval, ApprovalPage
 from ...server.api.approvals.operations import OPERATIONS
 from ...server.api.records import told_problems
-from ...transport.http import HttpFailure
-from ...transport.upstream_client import post
 from .. import options
 from ..conversation.approve import show_pending
 from ..exit_codes import DONE
@@ -83,6 +80,8 @@ def remind(
     journal: JournalFlag = "",
 ) -> int:
     """Remind of what waits: post it to a webhook, once. Let cron call this as often as you like to be reminded."""
+    from ...compose.administration import open_application  # noqa: PLC0415  # agents, which answers need none of
+
     terminal, settings, now = Terminal(), options.read(journal=journal), SystemClock().now()
 
     async def command() -> int:
@@ -101,6 +100,9 @@ def remind(
 
 
 async def _post(url: str, body: bytes) -> None:
+    from ...transport.http import HttpFailure  # noqa: PLC0415  # an HTTP client, which answers need none of
+    from ...transport.upstream_client import post  # noqa: PLC0415
+
     try:
         async with post(url, headers={"content-type": "application/json"}, body=body, timeout_s=30.0) as answered:
             if answered.status >= 300:

@@ -20,6 +20,7 @@ from ...core.run.ids import new_id
 from ...core.run.summary import RunSummary
 from ...core.user import User
 from ...journal.conversations import Conversation, conversations
+from ...journal.named import beginning_with
 from ...server.api.sessions import OPERATIONS, SessionMessage, SessionMessages
 from .. import options
 from ..operated import add_commands
@@ -162,7 +163,7 @@ def _turn(runs: Sequence[RunSummary], wanted: str, conversation: str) -> str:
     """
     if wanted == "last":
         return runs[0].run_id
-    found = options.beginning_with(wanted, runs, lambda run: run.run_id)
+    found = beginning_with(wanted, runs, lambda run: run.run_id)
     if len(found) == 1:
         return found[0].run_id
     raise UsageError(

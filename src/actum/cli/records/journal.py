@@ -23,6 +23,7 @@ from ...core.user import User
 from ...journal.export import faults
 from ...journal.follow import follow, follow_all
 from ...journal.mismatch import mismatch, summary
+from ...journal.named import find_run
 from .. import options
 from ..conversation import branch
 from ..exit_codes import DONE, FAILED
@@ -53,7 +54,7 @@ def show(run_id: RunArgument = "last", as_json: JsonFlag = False, journal: Journ
 
     async def command() -> tuple[str, list[Entry]]:
         async with options.journal(options.read(journal=journal)) as opened:
-            run = await options.find_run(opened, run_id)
+            run = await find_run(opened, run_id)
             return run.run_id, await opened.read(run.run_id)
 
     found, entries = asyncio.run(command())
@@ -80,7 +81,7 @@ def tail(
                 async for found, entry in follow_all(opened, clock):
                     show_entry(terminal, found, entry, as_json=as_json, named=True)
                 return DONE
-            run = await options.find_run(opened, run_id)
+            run = await find_run(opened, run_id)
             last: Entry | None = None
             chain = Chain()
             async for entry in follow(opened, run.run_id, clock):
@@ -229,7 +230,7 @@ async def _chosen(
     journal: Journal, wanted: Sequence[str], until: float | None, whose: User, everything: Sequence[RunSummary]
 ) -> list[RunSummary]:
     """The runs to forget, each with the runs that its calls started; without those that are forgotten already."""
-    named = [await options.find_run(journal, run_id) for run_id in wanted]
+    named = [await find_run(journal, run_id) for run_id in wanted]
     among = named or everything
     fits = {
         run.run_id

@@ -16,6 +16,7 @@ from ...core.errors import JournalError, UsageError
 from ...core.json import JsonObject
 from ...core.run.record import Entry
 from ...journal.conversations import Family
+from ...journal.named import find_run
 from ...journal.recording import RunState
 from ...server.api.runs.operations import OPERATIONS
 from .. import options
@@ -85,7 +86,7 @@ def run_files(
 
     async def command() -> list[MediaPart]:
         async with options.journal(options.read(journal=journal)) as opened:
-            found = await options.find_run(opened, run_id)
+            found = await find_run(opened, run_id)
             return list(RunState(await opened.read(found.run_id)).media().values())
 
     parts = asyncio.run(command())

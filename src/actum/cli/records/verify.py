@@ -21,6 +21,7 @@ from ...journal.export import (
     row_lines,
 )
 from ...journal.export import run_ids as every_run
+from ...journal.named import find_run
 from .. import options
 from ..exit_codes import DONE, FAILED
 from ..options import JournalFlag, JsonFlag
@@ -48,7 +49,7 @@ def export(
             if every:
                 found = await every_run(opened)
             else:
-                found = [(await options.find_run(opened, run_id)).run_id for run_id in run_ids or []]
+                found = [(await find_run(opened, run_id)).run_id for run_id in run_ids or []]
             for run_id in found:
                 for entry in await opened.read(run_id):
                     terminal.json(entry_line(run_id, entry))
@@ -91,7 +92,7 @@ def verify(
 
     async def command() -> Report:
         async with options.journal(settings, older=True) as opened:
-            found = [(await options.find_run(opened, run_id)).run_id for run_id in run_ids or []]
+            found = [(await find_run(opened, run_id)).run_id for run_id in run_ids or []]
             return await check_journal(opened, found, known=evidence, key=key)
 
     if file and run_ids:

@@ -43,7 +43,7 @@ from ...transport.http import HttpFailure
 from ...workflow.speaker import WorkflowModel
 from ..workflows import GivenWorkflows, PublishedOffer, WorkflowsByName
 from .connected import TenantModels
-from .records import POLL_S, Recorded, Records
+from .records import POLL_S, Recorded, Records, no_agent
 from .work import RunJob, Work
 
 if TYPE_CHECKING:
@@ -536,11 +536,6 @@ class Api:
 async def wait_for(job: RunJob) -> None:
     """Wait until a job has ended, however it ends. Whoever waits may be cancelled; the job is not."""
     await asyncio.wait([job.task])
-
-
-def no_agent(recorded: Recorded) -> UsageError:
-    """The error of a run that no agent of this server can go on with."""
-    return UsageError("this server has no agent {agent!r}, which the run belongs to", agent=recorded.started.agent)
 
 
 def _check_same(request: str, start: Start) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from ...core.identity import Identity
+from ...core.interfaces import Journal
+from ...features.command import Command, CommandOption
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
-from ...journal.audit import AuditDecision, AuditLine, Wanted, audit_lines
+from ...journal.audit import DECISIONS, AuditDecision, AuditLine, Wanted, audit, audit_lines
 from ...journal.lists import bad_cursor, read_cursor, write_cursor
-from .api import Api
 from .examples import ASKED_AT, RUN
-from .fields import Cursor, Limit, ListPart, Moment, Name
-from .records import Records, cursors
+from .fields import CheckedPart, Cursor, Limit, Moment, Name
+from .records import Records, cursors, told_problems
+from .runs.operations import FOUND_BY
+
+if TYPE_CHECKING:
+    from .api import Api  # agents and workflows, which the completion of a command needs none of
 
 AUDIT_RUNS = 100
 """So many runs at most are read for one part of the audit."""
@@ -46,14 +51,37 @@ class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
     cursor: Cursor = ""
 
 
-class AuditPage(ListPart[AuditLine], frozen=True, kw_only=True):
+class AuditPage(CheckedPart[AuditLine], frozen=True, kw_only=True):
     """A part of the audit."""
 
 
 async def list_audit(api: Api, asked: ApiRequest[AuditQuery, None]) -> ApiReply:
     """The lines of the audit of the caller's tenant."""
+    if asked.by_operator:
+        return ApiReply(await _in_journal(api.journal, _wanted(asked.query, asked.tenant)))
     lines, following = await _lines(api.records, asked.query, asked.who)
     return ApiReply(AuditPage(items=tuple(lines), next=following))
+
+
+async def _in_journal(journal: Journal, wanted: Wanted) -> AuditPage:
+    """All lines that are wanted, for the operator of this machine: in the order of time, and found by the runs
+    themselves, with what can not be read.
+    """
+    lines = sorted([line async for line in audit(journal, wanted)], key=lambda line: line.at)
+    problems = [f"run {line.run} can not be read: {line.text}" for line in lines if line.decision == "damaged"]
+    return AuditPage(items=tuple(lines), next=None, problems=tuple(problems))
+
+
+def _wanted(query: AuditQuery, tenant: str | None) -> Wanted:
+    return Wanted(
+        since=query.since or None,
+        until=query.until or None,
+        principal=query.principal,
+        tenant=tenant,
+        tool=query.tool,
+        decision=query.decision,
+        run=query.run,
+    )
 
 
 async def _lines(records: Records, query: AuditQuery, who: Identity) -> tuple[list[AuditLine], str | None]:
@@ -64,13 +92,7 @@ async def _lines(records: Records, query: AuditQuery, who: Identity) -> tuple[li
     Raises:
         Refusal: the cursor is not known.
     """
-    wanted = Wanted(
-        since=query.since or None,
-        until=query.until or None,
-        principal=query.principal,
-        tool=query.tool,
-        decision=query.decision,
-    )
+    wanted = _wanted(query, who.tenant)
     with cursors():
         behind, skipped = read_cursor(query.cursor, tuple[str, int]) if query.cursor else ("", 0)
         if behind and not await records.journal.is_listed(behind, tenant=who.tenant):
@@ -139,5 +161,23 @@ OPERATIONS: tuple[Operation, ...] = (
             )
         },
         handler=list_audit,
+        command=Command(
+            words=("audit",),
+            help="Who called what, when, with what, why it was allowed, and what came back.\n\n"
+            "A table to read; --json prints all of it for programs, --csv the same for a spreadsheet.",
+            options={
+                "since": CommandOption(form="time", help="From then on: 24h, 90d, 2026-11-01, 2026-11-01T12:30."),
+                "until": CommandOption(form="time", help="Before then."),
+                "principal": CommandOption(metavar="NAME", help="On whose behalf."),
+                "tool": CommandOption(metavar="NAME", help="The tool, or a pattern: 'pay*'."),
+                "decision": CommandOption(metavar="WORD", help=", ".join(DECISIONS) + "."),
+                "run": CommandOption(
+                    metavar="ID", help="The run: its id, the beginning of it, or `last`.", found_by=FOUND_BY
+                ),
+                "limit": CommandOption(is_hidden=True),
+            },
+            csv_of=AuditLine,
+            beside=lambda page: told_problems(page.problems),
+        ),
     ),
 )

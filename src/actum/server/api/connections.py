@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection
-from typing import Annotated, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct, structs
@@ -25,10 +25,12 @@ from ...models.catalog import PROVIDERS
 from ...runs.administration import put_on_record
 from ...transport.http import HttpFailure
 from ..scopes import needs_key
-from .api import Api
 from .connected import Outcome, TenantModels, key_name
 from .fields import NO_CONTROL, ListPart
 from .secrets import in_store
+
+if TYPE_CHECKING:
+    from .api import Api  # agents and workflows, which the completion of a command needs none of
 
 P = ParamSpec("P")
 T = TypeVar("T")

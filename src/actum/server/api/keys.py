@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -20,9 +20,11 @@ from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ..keys import make_key, revoke_key
 from ..scopes import needs_key
-from .api import Api
 from .examples import ASKED_AT
 from .fields import ListPart, Moment, Name
+
+if TYPE_CHECKING:
+    from .api import Api  # agents and workflows, which the completion of a command needs none of
 
 Names = Annotated[tuple[Name, ...], Meta(max_length=100)]
 

@@ -119,6 +119,11 @@ class Records:
         return found
 
 
+def no_agent(recorded: Recorded) -> UsageError:
+    """The error of a run that no agent of this server can go on with."""
+    return UsageError("this server has no agent {agent!r}, which the run belongs to", agent=recorded.started.agent)
+
+
 @contextmanager
 def cursors() -> Iterator[None]:
     """A block in which a cursor is read.

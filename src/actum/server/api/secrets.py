@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Annotated, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, ParamSpec, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -24,9 +24,11 @@ from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ...runs.administration import put_on_record
 from ..scopes import needs_key
-from .api import Api
 from .examples import ASKED_AT
 from .fields import ListPart, Name
+
+if TYPE_CHECKING:
+    from .api import Api  # agents and workflows, which the completion of a command needs none of
 
 log = logging.getLogger("actum.api")
 P = ParamSpec("P")

@@ -7,7 +7,7 @@ A session is a cookie together with a text that the page sends as the header `Ac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, structs
 
@@ -16,7 +16,9 @@ from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal
 from ..attempts import TooManyAttempts
 from ..scopes import ALL_SCOPES, allows
-from .api import Api
+
+if TYPE_CHECKING:
+    from .api import Api  # agents and workflows, which the completion of a command needs none of
 
 PATH = "/v1/session"
 _NO_CODE = "This code is not valid, has ended or was used before: start `actum studio` again."

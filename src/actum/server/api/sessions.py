@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import Struct
@@ -24,13 +24,15 @@ from ...journal.conversations import Conversation, as_they_stand
 from ...journal.lists import page_of_conversations
 from ...journal.mismatch import mismatch
 from ..scopes import allows, wants
-from .api import Api
 from .calls import CallFailure, SaidCall, call_failure, call_value, said_calls
 from .examples import ASKED_AT, RUN_INFO
 from .fields import CheckedPart, Cursor, Limit, ListPart, Name
 from .records import Records, cursors, told_problems
 from .runs.bodies import RunInfo, RunStatus
 from .runs.views import STATUSES, run_info
+
+if TYPE_CHECKING:
+    from .api import Api  # agents and workflows, which the completion of a command needs none of
 
 SEARCHED_PARTS = 10
 """The parts of the list that one request looks through for a text."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -38,7 +39,6 @@ from ....journal.recording import MIDWAY, RunState
 from ....runs.recorded import is_run_id
 from ....tasks.ended_waits import is_paused, state_of
 from ...scopes import allows, wants
-from ..api import Api
 from ..examples import APPROVAL, ASK, RUN
 from ..records import Records, cursors
 from .bodies import (
@@ -52,6 +52,9 @@ from .bodies import (
     missing,
     waiting_in,
 )
+
+if TYPE_CHECKING:
+    from ..api import Api  # agents and workflows, which the completion of a command needs none of
 
 log = logging.getLogger("actum.api")
 

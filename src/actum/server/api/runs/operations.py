@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING
 
 from ....core.call import MediaPart, TextPart
 from ....core.errors import Busy, UsageError
@@ -13,19 +14,18 @@ from ....core.message import UserMessage
 from ....core.process.claim import claim_of_cancel
 from ....core.run.record import Ended
 from ....core.run.summary import RunSummary
-from ....features.command import Command, CommandOption, ListColumn
+from ....features.command import Command, CommandOption, FoundBy, ListColumn
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Events, Operation, StreamEvent
 from ....features.refusal import Refusal
 from ....journal.conversations import as_they_stand
 from ....journal.follow import follow
 from ....journal.lists import count_of_runs, page_of_runs
 from ....journal.mismatch import mismatch, summary
+from ....journal.named import find_run
 from ....runs.recorded import outputs_of
 from ...scopes import allows, wants
-from ..api import Api, no_agent
 from ..examples import ASKED_AT, RUN, RUN_INFO
-from ..records import POLL_S, Recorded, Records, cursors, told_problems
-from ..tasks.accepting import accept_run, check_no_task
+from ..records import POLL_S, Recorded, Records, cursors, no_agent, told_problems
 from ..tasks.bodies import TaskAccepted
 from ..work import CANCEL_S
 from .bodies import (
@@ -42,9 +42,14 @@ from .bodies import (
 )
 from .views import EventFold, run_details, run_info
 
+if TYPE_CHECKING:
+    from ..api import Api  # agents and workflows, which the completion of a command needs none of
+
 
 async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     """Have an agent answer a question."""
+    from ..tasks.accepting import accept_run, check_no_task  # noqa: PLC0415  # as for `Api`
+
     who, body = asked.who, asked.body
     if not body.execute_async:
         check_no_task(body)
@@ -341,6 +346,13 @@ _LIST = Command(
     empty='Nothing is on record yet. Try: actum run "What is 17 * 23?"',
     beside=lambda page: told_problems(page.problems),
 )
+
+
+async def _look_up(api: Api, named: str) -> str:
+    return (await find_run(api.journal, named)).run_id
+
+
+FOUND_BY = FoundBy(operation="listRuns", about=("status", "question"), noun="run", look_up=_look_up)
 LINKS_OF_RUN = {
     "getRun": (202, "id", "/id"),
     "cancelRun": (202, "id", "/id"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import Struct
@@ -26,10 +26,12 @@ from ....journal.timeline import (
     OtherEvent,
     Timeline,
 )
-from ..api import Api
 from ..calls import CallFailure, call_failure, call_value
 from ..examples import ASKED_AT, RUN
 from .views import told_model
+
+if TYPE_CHECKING:
+    from ..api import Api  # agents and workflows, which the completion of a command needs none of
 
 SpanKind = Literal["model", "call", "attempt", "check", "question", "node", "note"]
 """`model`: a turn of the model. `call`: a call, from the moment when it first came up; in it stand its attempts, what a

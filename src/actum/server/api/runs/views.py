@@ -38,7 +38,6 @@ from ....core.run.record import (
 from ....core.run.summary import RunSummary
 from ....journal.recording import CallRef, RunState
 from ....journal.timeline import calls_in
-from ....models.catalog import PROVIDERS
 from ...scopes import allows
 from ..approvals.bodies import waiting_in
 from ..calls import FAILED, SaidCall, call_failure, call_value, said_calls
@@ -71,7 +70,11 @@ def told_model(name: str, who: Identity) -> str:
         name: as it stands on record, such as `qwen3@10.0.0.5:8000` for a model at an address.
         who: the caller.
     """
-    if allows(who, ("admin",)) or name.partition(":")[0] in PROVIDERS or "@" not in name:
+    if allows(who, ("admin",)) or "@" not in name:
+        return name
+    from ....models.catalog import PROVIDERS  # noqa: PLC0415  # dialects, which the completion of a command needs none of
+
+    if name.partition(":")[0] in PROVIDERS:
         return name
     return name.rpartition("@")[0]
 

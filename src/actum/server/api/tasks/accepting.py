@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
-from ....agents.agent import Agent
 from ....agents.options import AgentOptions
 from ....agents.tool_choice import ChosenTools
 from ....core.call import ToolCall
@@ -16,10 +17,13 @@ from ....core.run.task_request import NO_DEFAULTS, TaskDefaults
 from ....features.operation import ApiReply, ApiRequest
 from ....features.refusal import Refusal
 from ....runs.options import ConversationOptions, RunOptions
-from ....workflow.workflow import Workflow
-from ..api import Api
 from ..calls import call_refusal
 from .bodies import TaskAccepted, TaskBody
+
+if TYPE_CHECKING:
+    from ....agents.agent import Agent
+    from ....workflow.workflow import Workflow
+    from ..api import Api  # agents and workflows, which the completion of a command needs none of
 
 _STATUSES = {"queued_max": 429, "options": 422, "deadline": 422}
 """The HTTP status of each reason for which a task is refused; 409 for all others."""

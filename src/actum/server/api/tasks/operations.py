@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 from msgspec.structs import asdict, replace
 
@@ -15,7 +17,6 @@ from ....features.refusal import Refusal, not_found
 from ....journal.lists import read_cursor, write_cursor
 from ....tasks.queue import RESULT_BYTES_MAX, TaskView
 from ...scopes import allows
-from ..api import Api
 from ..approvals.bodies import Approval, waiting_in
 from ..calls import FAILED, call_failure, call_value
 from ..examples import ASKED_AT, RUN
@@ -32,6 +33,9 @@ from .bodies import (
     TasksQuery,
     TaskTry,
 )
+
+if TYPE_CHECKING:
+    from ..api import Api  # agents and workflows, which the completion of a command needs none of
 
 
 async def get_task(api: Api, asked: ApiRequest[TaskQuery, None]) -> ApiReply:
