@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import sqlite3
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
@@ -84,6 +86,23 @@ async def test_the_official_client_sends_answers_streams_gets_and_lists(binding:
         assert (len(page.tasks), page.total_size, page.tasks[0].id) == (2, 3, events[0].task.id)
         rest = await client.list_tasks(pb.ListTasksRequest(page_size=2, page_token=page.next_page_token))
         assert ([task.id for task in rest.tasks], rest.next_page_token) == ([first.task.id], "")
+
+
+async def test_tasks_that_can_not_be_read_end_no_list_of_tasks(tmp_path: Path) -> None:
+    journal = SQLiteJournal(tmp_path / "journal.db")
+    async with a2a_server(answering(*["Hello."] * 5), journal=journal) as it:
+        ids = [(await it.ask("SendMessage", spoken("Hi", f"m{n}")))["result"]["task"]["id"] for n in range(5)]
+        with contextlib.closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as database:
+            for damaged in (ids[4], *ids[1:3]):
+                database.execute("UPDATE entries SET payload = 'x' WHERE run_id = ? AND number = 0", (damaged,))
+        seen, token = [], ""
+        for _ in range(9):
+            told = (await it.ask("ListTasks", {"pageSize": 1, "pageToken": token}))["result"]
+            seen += [task["id"] for task in told["tasks"]]
+            token = told["nextPageToken"]
+            if not token:
+                break
+        assert seen == [ids[3], ids[0]]
 
 
 async def test_words_arrive_as_chunks_that_together_are_the_answer() -> None:

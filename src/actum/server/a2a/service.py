@@ -441,8 +441,9 @@ class TaskService:
         found: list[A2ATask] = []
         total = 0 if is_filtered else sum((await journal.count_runs(**wanted)).values())
         at, scanned, is_behind = "" if is_filtered else behind, 0, not (behind and is_filtered)
+        limit = PAGE_MAX if is_filtered else size + 1
         while scanned < _LISTED_MAX:
-            lines = await journal.runs(limit=PAGE_MAX if is_filtered else size + 1, behind=at, **wanted)
+            lines = await journal.runs(limit=limit, behind=at, **wanted)
             entries = await journal.read_each([line.run_id for line in lines])
             for line in lines:
                 task = _listed(line.run_id, entries.get(line.run_id, []), agent, who, history, with_artifacts)
@@ -451,7 +452,7 @@ class TaskService:
                     if is_behind and len(found) <= size:
                         found.append(task)
                 is_behind = is_behind or line.run_id == behind
-            if not is_filtered or len(lines) < PAGE_MAX:
+            if len(lines) < limit or (len(found) > size and not is_filtered):
                 break
             at, scanned = lines[-1].run_id, scanned + len(lines)
         following = found[size - 1].id if len(found) > size else ""
