@@ -60,6 +60,7 @@ LIST = b'{"data": [{"id": "m"}]}'
         ((HEAD, b"\r\n", LIST), True),
         ((HEAD, b"Content-Length: 23\r\n\r\n", LIST[:5], LIST[5:]), True),
         ((HEAD, b"Transfer-Encoding: chunked\r\n\r\n5\r\n", LIST[:5], b"\r\n12\r\n", LIST[5:], b"\r\n0\r\n\r\n"), True),
+        ((HEAD, b"\r\n", LIST[:10] + b'7, {"id": 7}, {}, ' + LIST[10:]), True),
         ((HEAD, b"\r\n", b"<html>"), False),
         ((HEAD, b"\r\n", b'{"data": ["m"]}'), False),
         ((HEAD, b"\r\n", b"[" * 5000), False),

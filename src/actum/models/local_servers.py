@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.json import Json
 from ..transport.plain_get import LOOPBACK, plain_get
 from .catalog import provider_url
 
@@ -39,12 +40,8 @@ class LocalModel(Struct, frozen=True):
     url: str
 
 
-class _Listed(Struct, frozen=True):
-    id: str
-
-
 class _List(Struct, frozen=True):
-    data: list[_Listed]
+    data: list[Json]
 
 
 async def find_local_models(environment: Mapping[str, str], *, wait_s: float = LOOK_S_MAX) -> list[LocalModel]:
@@ -74,7 +71,8 @@ async def _models_of(server: str, environment: Mapping[str, str]) -> list[LocalM
         listed = msgspec.json.decode(said or b"", type=_List).data
     except (msgspec.DecodeError, RecursionError):
         return []
-    names = [each.id for each in listed if _is_a_name(each.id)]
+    ids = [each.get("id") for each in listed if isinstance(each, dict)]
+    names = [each for each in ids if isinstance(each, str) and _is_a_name(each)]
     return [LocalModel(f"{server}:{name}", url) for name in dict.fromkeys(names[:MODELS_MAX])]
 
 

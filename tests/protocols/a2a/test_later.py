@@ -97,6 +97,10 @@ def test_a_card_of_any_version_says_how_its_agent_is_spoken_to() -> None:
             [("GRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "1.0")],
         ),
         "both": ({"name": "a", "url": "https://a.example/o", "supportedInterfaces": [rpc]}, [("JSONRPC", "1.0")]),
+        "of those of 1.0 none is known": (
+            {"name": "a", "url": "https://a.example/o", "supportedInterfaces": [{**rpc, "protocolBinding": "CARRIER"}]},
+            [("JSONRPC", "0.2-or-older")],
+        ),
         "0.3": ({"name": "a", "url": "https://a.example/", "protocolVersion": "0.3.0"}, [("JSONRPC", "0.3")]),
         "April 2025": ({"name": "a", "url": "https://a.example/"}, [("JSONRPC", "0.2-or-older")]),
     }

@@ -1,7 +1,8 @@
 """The card of a remote agent, of any version, as a client needs it. Pure.
 
 A card of April 2025 or of 0.2 has one `url`; 0.3 has `additionalInterfaces` and `preferredTransport`; 1.0 has
-`supportedInterfaces`. A card may hold the fields of several versions; then those of 1.0 count first.
+`supportedInterfaces`. A card may hold the fields of several versions; then those of 1.0 count, unless none of their
+addresses can be used here.
 
 A card is a stranger's word. What a person approves is the whole card; see `pinned`.
 
@@ -139,6 +140,7 @@ def _interfaces(raw: JsonObject) -> tuple[RemoteInterface, ...]:
             if isinstance(each, dict):
                 dialect = _dialect(_words(each, "protocolVersion") or "1.0")
                 found += _interface(_words(each, "url"), _words(each, "protocolBinding"), dialect, each)
+    if found:
         return tuple(found)
     dialect = _dialect(_words(raw, "protocolVersion")) if raw.get("protocolVersion") else "0.2-or-older"
     found += _interface(_words(raw, "url"), _words(raw, "preferredTransport") or "JSONRPC", dialect, {})
