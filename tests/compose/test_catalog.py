@@ -8,6 +8,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from actum import tool
 from actum.compose.catalog import CatalogKeeper, catalog_files
@@ -84,6 +88,44 @@ async def test_an_mcp_server_is_added_by_its_address_with_its_tools_and_checked(
     assert [entry.name for entry, _ in found] == ["tools"]
     gone = await it.look("tools")
     assert gone.health == "failing"
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ({"error": {"code": -32603, "message": "no such table"}}, "no such table"),
+        ({"result": {"tools": 7}}, "no list of tools"),
+        ({"result": {"tools": [], "nextCursor": "x"}}, "do not end"),
+    ],
+)
+async def test_a_list_of_tools_that_is_not_whole_takes_nothing_out_of_the_catalog(
+    tmp_path: Path, second: JsonObject, told: str
+) -> None:
+    pages: dict[str | None, JsonObject] = {}
+
+    async def answer(request: Request) -> Response:
+        asked = await request.json()
+        if asked["method"] == "server/discover":
+            said: JsonObject = {"result": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}}
+        elif asked["method"] == "tools/list":
+            said = pages[asked["params"].get("cursor")]
+        else:
+            return Response(status_code=405)
+        return JSONResponse({"jsonrpc": "2.0", "id": asked["id"], **said})
+
+    it = keeper(tmp_path)
+    one: JsonObject = {"name": "one", "inputSchema": {"type": "object"}}
+    two: JsonObject = {**one, "name": "two"}
+    async with serving(Starlette(routes=[Route("/mcp", answer, methods=["POST"])])) as url:
+        pages |= {None: {"result": {"tools": [one], "nextCursor": "x"}}, "x": second}
+        begun = await it.add(f"{url}/mcp", kind="mcp", name="half")
+        assert (begun.health, told in begun.problem, "one" in str(begun.document)) == ("failing", True, True)
+        pages["x"] = {"result": {"tools": [two]}}
+        whole = await it.look("half")
+        assert (whole.health, "two" in str(whole.document)) == ("well", True)
+        pages["x"] = second
+        half = await it.look("half")
+        assert (half.health, told in half.problem, half.versions) == ("failing", True, whole.versions)
 
 
 async def test_a_card_that_did_not_change_is_not_sent_again(tmp_path: Path) -> None:

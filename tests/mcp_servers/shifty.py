@@ -73,7 +73,8 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
     params = message.get("params") or {}
     legacy = state.get("era") == "legacy"
     capabilities: dict[str, Any] = {"tools": {"listChanged": True}, "completions": {}}
-    capabilities |= {name: {} for name in ("resources", "prompts") if name in state}
+    has = {name for name in ("resources", "prompts") if name in state or f"{name}/list" in state.get("lists", {})}
+    capabilities |= {name: {} for name in has}
     if (lists := state.get("lists", {}).get(message["method"])) is not None:
         return lists.get(params.get("cursor", "first"), lists["first"])  # type: ignore[no-any-return]
     match message["method"]:

@@ -154,7 +154,10 @@ class CatalogKeeper:
         """
         now = self._clock.now()
         if entry.kind == "mcp":
-            return entry.with_document(await self._listed(entry), now)
+            document, faults = await self._listed(entry)
+            # A list that is not whole takes nothing out that was seen before.
+            seen = entry if faults and entry.versions else entry.with_document(document, now)
+            return seen.failing(faults, now) if faults else seen
         agent = self._agent(entry)
         connection = A2AConnection(agent, egress=self._egress)
         try:
@@ -167,7 +170,8 @@ class CatalogKeeper:
         finally:
             await connection.aclose()
 
-    async def _listed(self, entry: CatalogEntry) -> JsonObject:
+    async def _listed(self, entry: CatalogEntry) -> tuple[JsonObject, str]:
+        """What an MCP server lists, and why that is not whole; empty where it is."""
         toolset = open_server(
             McpServer(name=entry.name, url=entry.url), self._environment, egress=self._egress, unseen=True
         )
@@ -177,7 +181,7 @@ class CatalogKeeper:
         tools: list[Json] = [
             {name: each[name] for name in ("name", "description") if name in each} for each in listing.sound
         ]
-        return {"name": entry.name, **facts.info, "tools": tools}
+        return {"name": entry.name, **facts.info, "tools": tools}, " ".join(toolset.faults)
 
     def _agent(self, entry: CatalogEntry) -> RemoteAgent:
         named = next((each for each in self._agents.values() if each.url == entry.url), None)
@@ -254,6 +258,8 @@ class CatalogKeeper:
 def _taken_over(known: CatalogEntry, looked: CatalogEntry) -> CatalogEntry:
     """The entry as it is kept now, with what a look found: another process may have looked meanwhile."""
     seen = known.with_document(looked.document, looked.looked, looked.etag)
+    if looked.problem:
+        seen = known.failing(looked.problem, looked.looked)
     return msgspec.structs.replace(
         seen,
         signature=looked.signature,

@@ -10,11 +10,12 @@ from ..call.choice import Rank, best_of, find
 from ..call.resolve import SEARCH, Catalog
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.interfaces import Context
+from ..core.language.words import STOP_WORDS
 from ..core.process.worker_thread import LARGE, off_loop
 from ..core.tool import Tool
 from ..policy.rules import Barring
 from ..storage.fulltext import FullText
-from ..storage.words import STOP_WORDS
+
 
 FOUND = 5
 """How many tools are found where the model does not say how many."""

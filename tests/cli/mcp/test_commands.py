@@ -377,16 +377,20 @@ def test_a_server_that_ends_at_once_costs_its_own_tools_and_says_what_it_wrote(r
 
 
 @pytest.mark.parametrize(
-    ("pages", "exit_code", "said"),
+    ("method", "pages", "exit_code", "said"),
     [
-        ({"first": {"error": {"code": -32603, "message": "no such table"}}}, 1, "no such table"),
-        ({"first": {"result": {"tools": [ADD], "nextCursor": "x"}}}, 0, "do not end"),
+        ("tools/list", {"first": {"error": {"code": -32603, "message": "no such table"}}}, 1, "no such table"),
+        ("tools/list", {"first": {"result": {"tools": [ADD], "nextCursor": "x"}}}, 0, "do not end"),
+        ("resources/list", {"first": {"error": {"code": -32603, "message": "no such row"}}}, 0, "no such row"),
+        ("resources/list", {"first": {"result": {"resources": [{"uri": "note://b"}]}}}, 0, "note://b"),
+        ("prompts/list", {"first": {"error": "no such column"}}, 0, "no such column"),
+        ("prompts/list", {"first": {"result": {"prompts": [{"name": f"b{n}"} for n in range(21)]}}}, 0, "and 1 more"),
     ],
 )
-def test_why_a_list_is_not_whole_is_told_in_the_words_of_the_server(
-    run: Run, tmp_path: Path, pages: JsonObject, exit_code: int, said: str
+def test_what_a_server_lists_and_why_a_list_is_not_whole_is_told_in_its_words(
+    run: Run, tmp_path: Path, method: str, pages: JsonObject, exit_code: int, said: str
 ) -> None:
-    Shifty(tmp_path).tell(lists={"tools/list": pages})
+    Shifty(tmp_path).tell(lists={method: pages}, **({"resources": []} if method == "resources/list" else {}))
     run("mcp", "add", "shifty", "--no-jail", "--", sys.executable, str(SHIFTY), str(tmp_path))
     tested = run("mcp", "test", "shifty", "--yes")
     assert tested.exit_code == exit_code

@@ -196,15 +196,61 @@ async def test_a_server_that_refuses_to_list_its_tools_is_told_at_once_in_its_ow
     assert "no such table" in toolset.health.problem
 
 
-async def test_of_a_server_that_refuses_one_list_the_others_are_used(shifty: Shifty, opened: Open) -> None:
-    note: JsonObject = {"uri": "note://a", "name": "a"}
-    shifty.tell(lists={"tools/list": {"first": ERROR}, "resources/list": {"first": ERROR}}, resources=[note])
+NOTE: JsonObject = {"uri": "note://a", "name": "a"}
+NO_LIST: JsonObject = {"result": {"resources": {"a": NOTE}, "resourceTemplates": 7, "prompts": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("method", "pages", "found", "fault"),
+    [
+        ("resources/list", {"first": ERROR}, ["note://{name}{?v}"], "no such table"),
+        ("resources/list", {"first": NO_LIST}, ["note://{name}{?v}"], "no list of resources"),
+        ("resources/list", {"first": {"result": []}}, ["note://{name}{?v}"], "malformed"),
+        ("resources/list", {"first": page("b", cursor="x", field="resources"), "x": ERROR},
+         ["note://b", "note://{name}{?v}"], "no such table"),
+        ("resources/list", {"first": page("b", cursor="x", field="resources")},
+         ["note://b", "note://{name}{?v}"], "do not end"),
+        ("resources/list", {"first": page("b", cursor="", field="resources")}, ["note://b", "note://{name}{?v}"], ""),
+        ("resources/templates/list", {"first": {"error": "oh"}}, ["note://a"], "oh"),
+        ("resources/templates/list", {"first": NO_LIST}, ["note://a"], "no list of resourceTemplates"),
+        ("resources/templates/list", {"first": {"error": {"code": -32601, "message": "what?"}}}, ["note://a"], ""),
+        ("prompts/list", {"first": ERROR}, None, "no such table"),
+        ("prompts/list", {"first": NO_LIST}, None, "no list of prompts"),
+        ("prompts/list", {"first": page("b", cursor="x", field="prompts"), "x": NO_LIST}, ["b"], "no list of prompts"),
+        ("prompts/list", {"first": {"result": {"prompts": [7, {}, {"name": 7}, {"name": "b"}]}}}, ["b"], ""),
+    ],
+)  # fmt: skip
+async def test_of_what_else_a_server_lists_all_is_used_that_can_be_had(
+    shifty: Shifty,
+    opened: Open,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+    pages: JsonObject,
+    found: list[str] | None,
+    fault: str,
+) -> None:
+    shifty.tell(lists={method: pages}, resources=[NOTE])
+    toolset = opened()
+    for _ in range(2):
+        listed = toolset.prompts() if method == "prompts/list" else toolset.resources()
+        if found is None:
+            with pytest.raises(CallError, match=fault):
+                await listed
+        else:
+            assert [each.name if isinstance(each, PromptOffer) else each.uri for each in await listed] == found
+    told = [record.getMessage() for record in caplog.records if "was listed is used" in record.getMessage()]
+    assert len(told) == bool(fault), told
+    assert fault in " ".join(toolset.faults)
+
+
+async def test_of_a_server_that_refuses_to_list_its_tools_all_else_is_used(shifty: Shifty, opened: Open) -> None:
+    shifty.tell(lists={"tools/list": {"first": ERROR}}, resources=[NOTE])
     toolset = opened()
     assert await names(toolset) == ["shifty_list_resources", "shifty_read_resource"]
-    assert [each.uri for each in await toolset.resources()] == ["note://{name}{?v}"]
-    assert "no such table" in " ".join(toolset.faults)
-    shifty.tell(lists={"resources/list": {"first": page("a", cursor="x", field="resources"), "x": ERROR}})
     assert [each.uri for each in await toolset.resources()] == ["note://a", "note://{name}{?v}"]
+    shifty.tell(lists={"resources/list": {"first": ERROR}, "resources/templates/list": {"first": ERROR}})
+    with pytest.raises(CallError, match="no such table"):
+        await toolset.resources()
 
 
 async def test_large_schemas_of_a_server_leave_the_loop_to_others(shifty: Shifty, opened: Open) -> None:

@@ -8,9 +8,10 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,7 +26,7 @@ from ...compose.mcp import (
     read_document,
     secrets_of,
 )
-from ...core.errors import ActumError, UsageError
+from ...core.errors import ActumError, CallError, UsageError
 from ...core.json import Json, JsonObject, dumps
 from ...protocols.mcp.config import McpServer
 from ...protocols.mcp.document import (
@@ -57,6 +58,9 @@ from ..show.terminal import (
 from ..show.tool_table import effects
 from . import serve as mcp_serve
 
+if TYPE_CHECKING:
+    from ...toolsets.mcp.toolset import McpToolset
+
 app = typer.Typer(
     help="MCP servers: add, list, test, import, approve, login, remove. And serve: be one.",
     no_args_is_help=False,
@@ -67,6 +71,8 @@ app.command()(mcp_serve.serve)
 
 LOOK_S = 15.0
 """Seconds for which a server is waited for that a person wants to know something of."""
+SHOWN_MAX = 20
+"""How many resources and how many prompts of a server a person is shown by name."""
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the server is called here.")]
 YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
@@ -419,7 +425,14 @@ async def _looked_at(server: McpServer, *, start: bool, within_s: float) -> Json
             facts = await toolset.facts()
             tools = await toolset.list_tools()
         held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
-        return {**told, "state": "up", "era": facts.era, "tools": len(tools), "waiting": len(held) or ""}
+        return {
+            **told,
+            "state": "up",
+            "era": facts.era,
+            "tools": len(tools),
+            "waiting": len(held) or "",
+            "problem": " ".join(toolset.faults),
+        }
     except TimeoutError:
         return {**told, "state": "hangs", "problem": f"It did not answer in {within_s:g} s."}
     except ActumError as error:
@@ -456,6 +469,7 @@ async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
     try:
         listing = await toolset.survey()
         facts = await toolset.facts()
+        more = await _more_offered(toolset, facts.capabilities)
         told |= {
             "era": facts.era,
             "version": facts.version,
@@ -466,6 +480,7 @@ async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
                 {"name": usable.name, "here": usable.tool.name, "effects": effects(usable.tool)}
                 for usable in listing.usable.values()
             ],
+            **more,
             "faults": [*toolset.faults, *(f"{shown(each.name)}: {each.reason}" for each in listing.quarantined)],
         }
     except ActumError as error:
@@ -476,19 +491,40 @@ async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
     return told
 
 
+async def _more_offered(toolset: McpToolset, offers: Collection[str]) -> JsonObject:
+    """The addresses of the resources and the names of the prompts; why a list can not be had is in `faults` then."""
+    found: JsonObject = {}
+    if "resources" in offers:
+        with suppress(CallError):
+            found["resources"] = [each.uri for each in await toolset.resources()]
+    if "prompts" in offers:
+        with suppress(CallError):
+            found["prompts"] = [each.name for each in await toolset.prompts()]
+    return found
+
+
 def _show_test(terminal: Terminal, told: JsonObject) -> None:
     if told["problem"]:
         terminal.error(str(told["problem"]))
         return
     info = told["server"]
-    names = f"{info.get('name', '')} {info.get('version', '')}".strip() if isinstance(info, dict) else ""
-    terminal.line("server", styled((str(told["name"]), "bold yellow"), f"  says it is {shown(names) or 'nobody'}"))
+    calls_itself = f"{info.get('name', '')} {info.get('version', '')}".strip() if isinstance(info, dict) else ""
+    terminal.line(
+        "server", styled((str(told["name"]), "bold yellow"), f"  says it is {shown(calls_itself) or 'nobody'}")
+    )
     terminal.line("speaks", f"{told['version']} ({told['era']}), found out in {duration(float(str(told['seconds'])))}")
     offers, tools, faults = told["offers"], told["tools"], told["faults"]
     terminal.line("offers", ", ".join(map(str, offers)) if isinstance(offers, list) else "")
     for tool in tools if isinstance(tools, list) else []:
         if isinstance(tool, dict):
             terminal.line("tool", styled((str(tool["here"]), "bold"), (f"  {tool['effects']}", "cyan")))
+    for label, field in (("resource", "resources"), ("prompt", "prompts")):
+        listed = told.get(field)
+        names = [str(name) for name in listed] if isinstance(listed, list) else []
+        for name in names[:SHOWN_MAX]:
+            terminal.line(label, shown(name))
+        if len(names) > SHOWN_MAX:
+            terminal.line("", f"... and {len(names) - SHOWN_MAX} more; --json has them all", "dim")
     for fault in faults if isinstance(faults, list) else []:
         terminal.line("fault", str(fault), "red")
 

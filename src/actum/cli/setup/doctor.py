@@ -444,6 +444,8 @@ def _server(told: JsonObject) -> CheckFinding:
     name, state, tools, waiting = told["name"], told["state"], told["tools"], told.get("waiting")
     if state == "up":
         found = f"{name}: {tools} tools, {told['era']}"
+        if told["problem"]:
+            return CheckFinding("warn", "mcp", f"{found}; {told['problem']}", f"actum mcp test {name}")
         return (
             CheckFinding("warn", "mcp", f"{found}; {waiting} more wait", f"actum mcp approve {name}")
             if waiting

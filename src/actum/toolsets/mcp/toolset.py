@@ -557,16 +557,17 @@ class McpToolset:
         """What can be read, and templates, as far as the server lists any of both.
 
         Raises:
-            McpError: it refuses both lists.
+            CallError: neither list can be had.
         """
         listed: list[JsonObject] = []
-        refused: list[McpError] = []
+        refused: list[CallError] = []
         for method in ("resources/list", "resources/templates/list"):
             try:
                 listed += await self._all(method, caller)
-            except McpError as error:
+            except (McpError, InvalidResult, CallTimeout) as error:
+                if isinstance(error, Lost):
+                    raise
                 refused.append(error)
-                self._note_fault(method, error)
         if len(refused) == 2:
             raise refused[0]
         return await walk(resources_of, listed)
@@ -631,9 +632,13 @@ class McpToolset:
 
     async def _all(self, method: str, caller: Caller = NOBODY) -> list[JsonObject]:
         await self._look(caller=caller)
-        with _if_it_does_that() as found:
-            note = partial(self._note_fault, method)
-            found.extend(await self.connection.list_all(method, caller=caller, holder=_holder_of(caller), note=note))
+        note, holder = partial(self._note_fault, method), _holder_of(caller)
+        try:
+            with _if_it_does_that() as found:
+                found.extend(await self.connection.list_all(method, caller=caller, holder=holder, note=note))
+        except CallError as error:
+            note(error)
+            raise
         return found
 
     def _note_fault(self, method: str, fault: CallError | None) -> None:
