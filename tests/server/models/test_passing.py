@@ -16,8 +16,10 @@ from actum.core.json import JsonObject
 from actum.core.message import Reply, Usage
 from actum.core.stored.key import new_key
 from actum.core.user import User
+from actum.dialects.api.anthropic.dialect import ANTHROPIC_MESSAGES
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS
 from actum.dialects.api.openai_chat.request import forms_of
+from actum.dialects.base import ApiDialect
 from actum.models.catalog import ModelPlace
 from actum.server.access import Access
 from actum.server.models.event_watch import EventWatch
@@ -136,8 +138,11 @@ FORMS: dict[str, tuple[list[dict[str, object]], dict[str, object], bool]] = {
     "today, the second request": (NEW_TURN, {}, False),
     "today, after functions": (OLD_TURN, {"tools": [{"type": "function", "function": FUNCTION}]}, False),
     "both": ([], {"tools": [{"type": "function", "function": FUNCTION}], "functions": [FUNCTION]}, True),
+    "both, one a turn": ([], {"functions": [FUNCTION], "parallel_tool_calls": False}, True),
+    "2023, none": ([], {"functions": []}, True),
     "neither": ([], {}, False),
 }
+NOT_OF_2023 = {"tools", "tool_choice", "parallel_tool_calls", "stream_options"}
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -150,7 +155,8 @@ async def test_an_upstream_is_asked_in_the_form_that_it_knows_and_its_client_ans
     for name, dialect in (("chat", OPENAI_CHAT), ("functions", OPENAI_FUNCTIONS)):
 
         def api(body: JsonObject) -> Said:
-            if forms_of(body) - {"tools" if name == "chat" else "functions"}:  # noqa: B023  # asked within the loop
+            alien = {"functions", "function_call"} if name == "chat" else NOT_OF_2023  # noqa: B023  # asked in the loop
+            if forms_of(body) - {"tools" if name == "chat" else "functions"} or alien & body.keys():  # noqa: B023
                 return Raw((b'{"error":{"message":"Unsupported parameter"}}',), status=400)
             said = Reply.of(calls=[ToolCall("call_1", "add", {"a": 2, "b": 3})])
             told = dialect.encoder().close(said) if body.get("stream") else dialect.encode_reply(said)  # noqa: B023
@@ -167,6 +173,47 @@ async def test_an_upstream_is_asked_in_the_form_that_it_knows_and_its_client_ans
         assert [(call.name, call.arguments) for call in said.calls] == [("add", {"a": 2, "b": 3})]
         if case != "neither":
             assert ('"function_call":' in answer.text) == is_old
+
+
+THREE = [{"type": "function", "function": {"name": name, "parameters": ADD}} for name in ("add", "take", "count")]
+FLAT = [{"name": name, "input_schema": ADD} for name in ("add", "take", "count")]
+AMONG = {"type": "allowed_tools", "mode": "required", "tools": [{"name": "take"}, {"name": "count"}]}
+CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+CHOICES: list[tuple[str, dict[str, object], str, object]] = [
+    (CHAT, {"tools": THREE, "tool_choice": "required"}, "functions", None),
+    (CHAT, {"tools": THREE[:1], "tool_choice": "required"}, "functions", {"name": "add"}),
+    (CHAT, {"tools": THREE, "tool_choice": AMONG}, "functions", None),
+    (CHAT, {"tools": THREE, "tool_choice": {**AMONG, "tools": ["take"]}}, "functions", {"name": "take"}),
+    (CHAT, {"tools": THREE, "tool_choice": {**AMONG, "mode": "auto", "tools": []}}, "functions", "none"),
+    (CHAT, {"tools": THREE, "tool_choice": AMONG}, "messages", {"type": "any"}),
+    (CHAT, {"tool_choice": "required"}, "messages", None),
+    (MESSAGES, {"max_tokens": 9, "tools": FLAT, "tool_choice": {"type": "any"}}, "functions", None),
+    (MESSAGES, {"max_tokens": 9, "tools": FLAT, "tool_choice": {"type": "any"}}, "chat", "required"),
+    (MESSAGES, {"max_tokens": 9, "tool_choice": {"type": "any"}}, "chat", None),
+]  # fmt: skip
+KINDS: dict[str, ApiDialect] = {"chat": OPENAI_CHAT, "functions": OPENAI_FUNCTIONS, "messages": ANTHROPIC_MESSAGES}
+
+
+@pytest.mark.parametrize(("path", "fields", "kind", "heard"), CHOICES)
+async def test_a_call_that_is_demanded_is_demanded_of_the_upstream_or_refused(
+    path: str, fields: dict[str, object], kind: str, heard: object
+) -> None:
+    bodies: list[JsonObject] = []
+
+    def api(body: JsonObject) -> Said:
+        bodies.append(body)
+        return Raw((KINDS[kind].encode_reply(Reply.of("Hi.")),))
+
+    with ChatServer(api) as chat:
+        place = ModelPlace(url=chat.url, model="model-1", key=KEY, dialect=KINDS[kind])
+        async with gateway({"fast": ModelRoute([ModelUpstream(kind, place, timeout_s=5.0)])}) as (_, client, _):
+            answer = await client.post(path, json={"model": "fast", "messages": [ASKS], **fields})
+    if heard is None:
+        assert (answer.status_code, bodies) == (400, [])
+        assert "tool_choice: a call is demanded" in answer.json()["error"]["message"]
+    else:
+        assert answer.status_code == 200, answer.text
+        assert [body.get("function_call", body.get("tool_choice")) for body in bodies] == [heard]
 
 
 async def test_the_usage_of_a_chat_stream_is_asked_for_and_its_event_left_out() -> None:

@@ -14,14 +14,15 @@ from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Message, Reply, ToolMessage, UserMessage
 from actum.core.model import Request
-from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT
+from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS
 from actum.dialects.api.openai_chat.request import forms_of
-from actum.server.models.upstream import ModelRoute
+from actum.models.catalog import ModelPlace
+from actum.server.models.upstream import ModelRoute, ModelUpstream
 from tests.chat_server import ChatServer, Raw, Said
 from tests.peers import install
 from tests.server.models.desk import desk
 from tests.server.models.gateway import upstream
-from tests.server.models.test_agents import add
+from tests.server.models.test_agents import add, openai_of
 
 CLIENTS = Path(install.__file__).parent / "clients"
 PROGRAMS = {"gateway_langchain": "langchain", "gateway_openai_agents": "mcp2", "gateway_pydantic_ai": "mcp2"}
@@ -86,6 +87,29 @@ def api_of_today(body: JsonObject) -> Said:
     return weather(OPENAI_CHAT.decode_request(said).messages)
 
 
+def api_of_2023(body: JsonObject) -> Said:
+    """An upstream that knows `functions`, and refuses all that came later."""
+    said = msgspec.json.encode(body)
+    if forms_of(body) - {"functions"} or "stream_options" in body:
+        return Raw(
+            (b'{"error":{"message":"Unrecognized request arguments","type":"invalid_request_error"}}',), status=400
+        )
+    told = weather(OPENAI_CHAT.decode_request(said).messages)
+    reply = Reply.of(told) if isinstance(told, str) else told
+    is_streamed = body.get("stream") is True
+    return Raw((OPENAI_FUNCTIONS.encoder().close(reply) if is_streamed else OPENAI_FUNCTIONS.encode_reply(reply),))
+
+
+FUNCTION: JsonObject = {
+    "name": "get_current_weather",
+    "parameters": {
+        "type": "object",
+        "properties": {"location": {"type": "string"}, "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]}},
+        "required": ["location"],
+    },
+}
+
+
 @pytest.mark.row("S9")
 async def test_the_sample_of_2023_runs_word_for_word_at_an_agent_and_at_a_model_that_is_passed_through() -> None:
     python = install.py_bin("openai0", "python")
@@ -105,6 +129,38 @@ async def test_the_sample_of_2023_runs_word_for_word_at_an_agent_and_at_a_model_
             asked = server.model.requests
             assert [len(request.messages) for request in asked] == [2, 4, 2, 5, 6]  # with the instructions
             assert "tomorrow" not in "".join([each.result.text for each in said_by_tools(asked)])
+
+
+@pytest.mark.row("S9")
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_newest_client_of_openai_speaks_the_words_of_2023(stream: bool) -> None:
+    boston = "Boston 72, What's the weather like in Boston?"
+    with ChatServer(api_of_today) as new, ChatServer(api_of_2023) as old:
+        place = ModelPlace(url=old.url, model="m", key="", dialect=OPENAI_FUNCTIONS)
+        routes = {"fast": ModelRoute([upstream(new.url)]), "old": ModelRoute([ModelUpstream("old", place)])}
+        async with (
+            desk(lambda request: weather(request.messages), [add], passing=routes) as server,
+            openai_of(server) as client,
+        ):
+            for model in ("desk", "fast", "old"):
+
+                async def ask(model: str = model, **body: object) -> dict[str, object]:
+                    if not stream:
+                        answer = await client.chat.completions.create(model=model, **body)
+                    else:
+                        async with client.chat.completions.stream(model=model, **body) as pieces:
+                            answer = await pieces.get_final_completion()
+                    told: dict[str, object] = answer.choices[0].message.to_dict()
+                    return {"content": None, **told}
+
+                messages: list[dict[str, object]] = [{"role": "user", "content": "What's the weather like in Boston?"}]
+                said = await ask(messages=messages, functions=[FUNCTION], function_call="auto")
+                result = msgspec.json.encode({"location": "Boston", "temperature": "72"}).decode()
+                messages += [said, {"role": "function", "name": FUNCTION["name"], "content": result}]
+                answer = await ask(messages=messages)
+                assert answer["content"] == boston, model
+                messages += [answer, {"role": "user", "content": "And tomorrow?"}]
+                assert (await ask(messages=messages))["content"] == f"{boston} And tomorrow?", model
 
 
 def said_by_tools(requests: Sequence[Request]) -> list[ToolMessage]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ...core.errors import ModelError, UsageError
 from ...core.json import Json, JsonObject
+from ...core.model import AllowedTools, NamedTool, ToolChoice
 from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ...dialects.api.openai_chat.request import forms_of
 from ...dialects.losses import Loss
@@ -98,6 +99,8 @@ def outgoing(
     spoken = to.dialect(asked.model)
     target = spoken if has_thoughts else without_thoughts(spoken)
     said = transcode(asked.body, source, target, kind="request", model=model)
+    if any(loss.where == "tool_choice" for loss in said.lost):
+        _check_demanded(asked.request.tool_choice, target.decode_request(said.wire).tool_choice)
     body = said.wire
     if asked.stream and to.place.dialect.name != "gemini_content":
         body = with_field(body, ["stream"], True, insert=True)
@@ -113,6 +116,21 @@ def _is_in_form_of(asked: ModelRequest, to: ModelUpstream) -> bool:
     if asked.surface is not CHAT or (b"tool" not in asked.body and b"function" not in asked.body):
         return True
     return forms_of(asked.fields) <= {"functions" if to.place.dialect.name == "openai_functions" else "tools"}
+
+
+def _check_demanded(choice: ToolChoice, heard: ToolChoice) -> None:
+    """Refuse a request that demands a call where the upstream can not be told so.
+
+    Raises:
+        UsageError: it can not.
+    """
+    if _demands(choice) and not _demands(heard):
+        raise UsageError("tool_choice: a call is demanded, and the API of this model can not be told so")
+
+
+def _demands(choice: ToolChoice) -> bool:
+    word = choice.mode if isinstance(choice, AllowedTools) else choice
+    return word == "required" or isinstance(word, NamedTool)
 
 
 def wants_usage(asked: ModelRequest) -> bool:

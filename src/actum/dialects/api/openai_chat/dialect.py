@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ....core.errors import ActumError, ModelError
-from ....core.json import JsonObject
+from ....core.json import Json, JsonObject
 from ....core.message import Message, Reply, Transcript
 from ....core.model import Request
 from ....core.tool import AllowedTools, NamedTool, Tool
@@ -85,9 +85,9 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         body |= request.extras
         if request.stream:
-            asked = request.extras.get("stream_options")
-            more = asked if isinstance(asked, dict) else {}
-            body |= {"stream": True, "stream_options": {**more, "include_usage": True}}
+            body |= {"stream": True, "stream_options": self._stream_options(request.extras.get("stream_options"))}
+            if not body["stream_options"]:
+                del body["stream_options"]
         return _encode(body)
 
     def decode_request(self, wire: bytes) -> Request:
@@ -128,6 +128,13 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
     def _tool_fields(self, request: Request, names: ToolNames, pattern: str) -> dict[str, object]:
         encoded = _strict_tools if self.strict else _encoded_tools
         return {"tools": encoded(request.tools, pattern), **_choice_fields(request, names)}
+
+    def _stream_options(self, asked: Json) -> JsonObject:
+        """With the usage at the end of the stream, which nobody could ask for in 2023."""
+        more = asked if isinstance(asked, dict) else {}
+        if self.functions:
+            return {name: value for name, value in more.items() if name != "include_usage"}
+        return {**more, "include_usage": True}
 
     def _messages(self, messages: Sequence[Message], names: ToolNames) -> msgspec.Raw:
         write: Callable[[Message], bytes]
@@ -194,8 +201,8 @@ def _function_fields(request: Request, names: ToolNames, pattern: str) -> dict[s
     tools, choice = request.tools, request.tool_choice
     fields: dict[str, object] = {}
     if isinstance(choice, AllowedTools):
-        tools = tuple([tool for tool in tools if tool.name in choice.names])
-        choice = choice.mode
+        tools = tuple([tool for tool in tools if tool.name in choice.names]) or tools
+        choice = choice.mode if choice.names else "none"
         fields["functions"] = _encode_functions(tools, names)
     else:
         fields["functions"] = _encoded_functions(tools, pattern)

@@ -71,13 +71,15 @@ def decode_request(wire: bytes) -> Request:
     )
 
 
+_FORMS = {"tools": ("tools", "tool_choice", "parallel_tool_calls"), "functions": ("functions", "function_call")}
+
+
 def forms_of(body: JsonObject) -> set[str]:
     """In which forms a request speaks of tools: `tools` is that of today, `functions` that of 2023."""
     found: set[str] = set()
-    if body.get("tools") or body.get("tool_choice") is not None:
-        found.add("tools")
-    if body.get("functions") or body.get("function_call") is not None:
-        found.add("functions")
+    for form, fields in _FORMS.items():
+        if any(body.get(field) is not None for field in fields):
+            found.add(form)
     said = body.get("messages")
     for message in said if isinstance(said, list) else ():
         if not isinstance(message, dict):
