@@ -79,6 +79,32 @@ async def test_bad_requests_of_json_rpc_are_answered_by_the_table() -> None:
         assert error_of(odd.json()) == -32005
 
 
+OLD_WORDS = {"kind": "text", "text": "Hi"}
+MISTAKES: list[tuple[str, dict[str, object], str]] = [
+    ("SendMessage", {"parts": []}, "message.parts"),
+    ("SendMessage", {"parts": 5}, "message.parts"),
+    ("SendMessage", {"parts": [{"text": 5}]}, "message.parts.text"),
+    ("SendMessage", {"parts": [{"text": "Hi"}, {"hologram": 1}]}, "message.parts[1]"),
+    ("SendMessage", {"parts": [{"text": "Hi"}], "messageId": ""}, "message.message_id"),
+    ("message/send", {"parts": []}, "message.parts"),
+    ("message/send", {"parts": 5}, "params.message.parts"),
+    ("message/send", {"parts": [OLD_WORDS, {"kind": "hologram"}]}, "params.message.parts[1]"),
+    ("message/send", {"parts": [OLD_WORDS, {"kind": "file", "file": 7}]}, "params.message.parts[1]"),
+    ("message/send", {"parts": [OLD_WORDS], "messageId": 7}, "params.message.messageId"),
+    ("tasks/send", {"parts": []}, "message.parts"),
+    ("tasks/send", {"parts": [{"type": "text", "text": "Hi"}, {"type": "hologram"}]}, "params.message.parts[1].type"),
+]
+
+
+async def test_a_message_that_can_not_be_read_is_refused_by_the_place_of_the_mistake() -> None:
+    async with a2a_server(journal=MemoryJournal()) as it:
+        for method, message, place in MISTAKES:
+            is_new, path = method == "SendMessage", "/legacy" if method == "tasks/send" else ""
+            said = {"messageId": "m1", "role": "ROLE_USER" if is_new else "user", **message}
+            told = await it.ask(method, {"id": "t1", "message": said}, path=path, headers=NEW if is_new else {})
+            assert told["error"]["message"].startswith(f"{place}:"), (method, message, told)
+
+
 async def test_bad_requests_of_http_json_have_their_status() -> None:
     async with a2a_server(journal=MemoryJournal()) as it:
         at = f"{it.rpc}/rest"

@@ -36,6 +36,7 @@ from .wire import (
     task_to_proto,
 )
 
+MISSING_SHOWN_MAX = 5
 ASKED = "actum.a2a"
 """Under this name the state of a context holds the `A2ARequest`."""
 Event = pb.Task | pb.Message | pb.TaskStatusUpdateEvent | pb.TaskArtifactUpdateEvent
@@ -111,7 +112,7 @@ class RunHandler(RequestHandler):
 
     async def on_get_task(self, params: pb.GetTaskRequest, context: ServerCallContext) -> pb.Task | None:
         """See `RequestHandler`."""
-        validate_proto_required_fields(params)
+        _check_required(params)
         task = await self.tasks.get(_asked(context), params.id, history=_length(params, "history_length"))
         return task_to_proto(task)
 
@@ -140,7 +141,7 @@ class RunHandler(RequestHandler):
 
     async def on_cancel_task(self, params: pb.CancelTaskRequest, context: ServerCallContext) -> pb.Task | None:
         """See `RequestHandler`."""
-        validate_proto_required_fields(params)
+        _check_required(params)
         return task_to_proto(await self.tasks.cancel(_asked(context), params.id))
 
     async def on_subscribe_to_task(
@@ -155,7 +156,7 @@ class RunHandler(RequestHandler):
         self, params: pb.SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Told, None]:
         """As `on_subscribe_to_task`, with the numbers of the entries."""
-        validate_proto_required_fields(params)
+        _check_required(params)
         async with aclosing(self.tasks.subscribe(_asked(context), params.id)) as stream:
             async for told in stream:
                 yield told
@@ -167,7 +168,7 @@ class RunHandler(RequestHandler):
     ) -> pb.TaskPushNotificationConfig:
         """See `RequestHandler`."""
         push, asked = self._pushing(), _asked(context)
-        validate_proto_required_fields(params)
+        _check_required(params)
         await self.tasks.own(asked, params.task_id)
         target = await push.set(asked, params.task_id, push_of(params))
         return push_to_proto(params.task_id, target)
@@ -232,7 +233,7 @@ async def _check_message(params: pb.SendMessageRequest, push: PushTargets | None
     """
     if len(params.message.parts) > PARTS_MAX:
         raise InvalidParamsError(TOO_MANY_PARTS)
-    await off_loop(params.ByteSize(), validate_proto_required_fields, params)
+    await off_loop(params.ByteSize(), _check_required, params)
     for index, part in enumerate(params.message.parts):
         if is_empty(part):
             raise InvalidParamsError(f"message.parts[{index}]: a part holds text, raw, url or data")
@@ -243,6 +244,19 @@ async def _check_message(params: pb.SendMessageRequest, push: PushTargets | None
     target = push_of(params.configuration.task_push_notification_config)
     push.check(target)
     return target
+
+
+def _check_required(params: ProtoMessage) -> None:
+    """Refuse a request in which something is missing, in words that say what: old errors have no further data.
+
+    Raises:
+        InvalidParamsError: something is.
+    """
+    try:
+        validate_proto_required_fields(params)
+    except InvalidParamsError as error:
+        missing = [f"{each['field']}: {each['message']}" for each in (error.data or {}).get("errors", [])]
+        raise InvalidParamsError(" ".join(missing[:MISSING_SHOWN_MAX]) or error.message, error.data) from None
 
 
 def _length(params: ProtoMessage, field: str) -> int | None:

@@ -7,6 +7,7 @@ translates requests and answers of 0.3; what a caller is told of errors is decid
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from a2a.utils.errors import (
 )
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import Message as ProtoMessage
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -275,8 +277,13 @@ async def parsed(kind: type[ProtoMessage], params: JsonObject, size: int) -> Pro
     _check_parts(params)
     try:
         return await off_loop(size, ParseDict, params, kind(), ignore_unknown_fields=True)
-    except (ParseError, ValueError, TypeError):
-        raise InvalidParamsError(f"The parameters do not fit {kind.DESCRIPTOR.name}.") from None
+    except (ParseError, ValueError, TypeError) as error:
+        place = ".".join(_FIELD.findall(str(error))) or "params"
+        raise InvalidParamsError(f"{place}: this does not fit {kind.DESCRIPTOR.name}.") from None
+
+
+_FIELD = re.compile(r"Failed to parse (\w+) field")
+"""How protobuf tells the way to what it can not read, from the outside to the inside."""
 
 
 def sent(result: pb.Task | pb.Message) -> pb.SendMessageResponse:
@@ -353,10 +360,24 @@ async def _old_request(kind: type[Any], call: RpcCall) -> Any:  # noqa: ANN401  
     _check_parts(call.params)
     id_ = "" if call.id is None else call.id
     request = {"jsonrpc": "2.0", "id": id_, "method": call.method, "params": call.params}
+    return await off_loop(call.size, _validated, kind, request)
+
+
+def _validated(kind: type[Any], request: JsonObject) -> Any:  # noqa: ANN401  # pydantic models of the SDK
     try:
-        return await off_loop(call.size, kind.model_validate, request)
-    except ValueError:
-        raise InvalidParamsError("The parameters do not fit this method of 0.3.") from None
+        return kind.model_validate(request)
+    except ValidationError as error:
+        raise InvalidParamsError(f"{_place_of(error)}: this does not fit this method of 0.3.") from None
+
+
+def _place_of(error: ValidationError) -> str:
+    """Where the first mistake is, such as `params.message.parts[0]`; the SDK's names of kinds of parts say nothing."""
+    place = ""
+    for step in error.errors(include_input=False, include_context=False)[0]["loc"]:
+        if isinstance(step, str) and not step[:1].islower():
+            break
+        place += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return place.removeprefix(".")
 
 
 def _old_told(result: Any) -> Json:  # noqa: ANN401  # pydantic models of the SDK
