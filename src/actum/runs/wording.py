@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.call import ToolCall, ToolResult
+from ..core.errors import ContextOverflow, ModelGarbled, ModelRejected, ModelUnavailable
 from ..core.json import dumps
 from ..core.language.error_words import language_of
 from ..core.language.sentence import Sentence
@@ -48,6 +49,13 @@ _STOPPED = {
     "": "I stopped: a limit was reached.",
 }
 """Why a run was stopped, as users are told; the Chinese is in the catalogue."""
+
+_FAILED = {
+    **{kind.__name__: kind.told for kind in (ContextOverflow, ModelRejected, ModelGarbled, ModelUnavailable)},
+    "PermissionDenied": "This user may not use this.",
+    "access_revoked": "This user may not use this any more.",
+    "invalid_output": "The model gave no answer of the demanded form.",
+}
 
 _STANDS: dict[str, dict[Standing, str]] = {
     "en": {
@@ -112,6 +120,15 @@ _SENTENCES = {
     },
 }
 """What models are told. A resumed run makes these texts again and compares them with its record: they never change."""
+
+
+def failed_words(reason: str) -> str:
+    """Why a run has failed, as anybody may be told; empty where the words on record are for the operator alone.
+
+    Args:
+        reason: of `Ended`.
+    """
+    return _FAILED.get(reason, "")
 
 
 class Phrases:

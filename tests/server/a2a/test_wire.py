@@ -10,6 +10,7 @@ from a2a.utils.signing import create_signature_verifier
 from google.protobuf.json_format import ParseDict
 from jwt import PyJWK
 
+from actum.core.errors import ContextOverflow, ModelGarbled, ModelRejected, ModelUnavailable
 from actum.core.model import Request
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel
@@ -129,6 +130,27 @@ async def test_bad_requests_of_http_json_have_their_status() -> None:
         assert (told.headers["content-type"], told.json()["totalSize"]) == ("application/json", 0)
         told = await it.client.get(f"{at}/tasks", headers=headers)
         assert told.headers["content-type"] == "application/a2a+json"
+
+
+FAILURES: list[tuple[Exception, str]] = [
+    (ModelUnavailable(SECRET), "The model's server did not answer."),
+    (ModelRejected(SECRET), "The model's server refused the request."),
+    (ModelGarbled(SECRET), "The model's answer could not be read."),
+    (ContextOverflow(SECRET), "The conversation is too long for the model."),
+    (RuntimeError(SECRET), "The task failed. Its operator finds out why by the id of the task."),
+]
+
+
+async def test_a_task_that_failed_says_why_as_far_as_strangers_may_know() -> None:
+    errors = [error for error, _ in FAILURES]
+
+    def fails(_: Request) -> str:
+        raise errors.pop(0)
+
+    async with a2a_server(ScriptedModel(fails), journal=MemoryJournal()) as it:
+        for number, (_, words) in enumerate(FAILURES):
+            status = (await it.ask("SendMessage", spoken("Hi", f"m{number}")))["result"]["task"]["status"]
+            assert (status["state"], status["message"]["parts"][0]["text"]) == ("TASK_STATE_FAILED", words)
 
 
 async def test_no_answer_contains_the_text_of_an_exception() -> None:

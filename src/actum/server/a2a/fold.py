@@ -38,6 +38,7 @@ from ...protocols.a2a.model import (
     A2AText,
     with_calls_used,
 )
+from ...runs.wording import failed_words
 from .answers import question_of
 from .states import state_of
 
@@ -47,7 +48,7 @@ DOOR = "a2a"
 """Under this name `Started.door` holds what the request said."""
 _WHY: dict[A2AState, str] = {
     "canceled": "The task was cancelled.",
-    "failed": "The task failed.",
+    "failed": "The task failed. Its operator finds out why by the id of the task.",
     "rejected": "The agent does not take this task.",
 }
 
@@ -180,7 +181,8 @@ class TaskFold:
             return [*told, *self._move(at)]
         parts = question_of(self.waiting) if state in ("input-required", "auth-required") else ()
         if not parts:
-            words = ended.text if ended.status == "stopped" and ended.text else _WHY.get(state, "")
+            why = failed_words(ended.reason) if state == "failed" else ""
+            words = ended.text if ended.status == "stopped" and ended.text else why or _WHY.get(state, "")
             parts = (A2AText(text=words),) if words else ()
         message = self._message("agent", parts, f"{self.run_id}-{self.seen}") if parts else None
         if message is not None and state in ("input-required", "auth-required"):

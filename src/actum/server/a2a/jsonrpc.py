@@ -359,7 +359,7 @@ def _check_parts(params: JsonObject) -> None:
 async def _old_request(kind: type[Any], call: RpcCall) -> Any:  # noqa: ANN401  # pydantic models of the SDK
     _check_parts(call.params)
     id_ = "" if call.id is None else call.id
-    request = {"jsonrpc": "2.0", "id": id_, "method": call.method, "params": call.params}
+    request: JsonObject = {"jsonrpc": "2.0", "id": id_, "method": call.method, "params": call.params}
     return await off_loop(call.size, _validated, kind, request)
 
 

@@ -10,46 +10,35 @@ from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
-from ....core.errors import (
-    ActumError,
-    ContextOverflow,
-    ModelGarbled,
-    ModelRejected,
-    ModelUnavailable,
-    RunFailed,
-)
+from ....core.errors import ActumError, RunFailed
 from ....core.json import Json, JsonObject
 from ....dialects.transcode.one_field import with_field
 from ....runs.caller_access import ACCESS_REVOKED
+from ....runs.wording import failed_words
 from ..refused import DO_NOT_RETRY, told_error
 from ..surface import Vendor
-from .answer import INVALID_OUTPUT, Ending, Piece, ServerCall, text_of, told_call
+from .answer import Ending, Piece, ServerCall, text_of, told_call
 
 STATUS_HEADER = "x-actum-status"
 """How the run of an answer stands; see `Ending.status`."""
-_FAILED: dict[str, tuple[str, int]] = {
-    "ContextOverflow": (ContextOverflow.told, 400),
-    "ModelRejected": (ModelRejected.told, 400),
-    "ModelGarbled": (ModelGarbled.told, 422),
-    "ModelUnavailable": (ModelUnavailable.told, 422),
-    "PermissionDenied": ("This user may not use this.", 403),
-    ACCESS_REVOKED: ("This user may not use this any more.", 403),
-    INVALID_OUTPUT: ("The model gave no answer of the demanded form.", 422),
+_STATUS = {
+    **dict.fromkeys(("ContextOverflow", "ModelRejected"), 400),
+    **dict.fromkeys(("PermissionDenied", ACCESS_REVOKED), 403),
 }
-"""What a client is told, by the reason of the run. The words on record are for the operator."""
+"""By the reason of the run; 422 for all others."""
 _CODES = {"ContextOverflow": "context_length_exceeded"}
 _INNER_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def failure(ending: Ending) -> RunFailed:
     """The error of a run that has failed."""
-    words, status = _FAILED.get(ending.reason, ("The run could not be carried out.", 422))
-    return RunFailed(words, code=code_of(ending), status=status)
+    words = failed_words(ending.reason) or "The run could not be carried out."
+    return RunFailed(words, code=code_of(ending), status=_STATUS.get(ending.reason, 422))
 
 
 def code_of(ending: Ending) -> str:
     """Why a run has failed, in one word; `run_failed` where that is for the operator alone."""
-    if ending.reason not in _FAILED:
+    if not failed_words(ending.reason):
         return "run_failed"
     return _CODES.get(ending.reason, _INNER_CAPITAL.sub("_", ending.reason).lower())
 
