@@ -171,6 +171,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "answerApproval": (401, (404, 404, 403, 403)),
     "showTimeline": (401, (404, 404, 403, 200)),
     "exportRun": (401, (404, 403, 403, 403)),
+    "readFeed": (401, (200, 200, 403, 200)),
     "getSession": (401, (200, 200, 200, 200)),
     "beginSession": (422, (422, 422, 422, 422)),
     "endSession": (204, (204, 204, 204, 204)),

@@ -411,7 +411,18 @@ async def test_several_runs_are_read_by_one_question(journal: Journal) -> None:
     unknown = [f"u{number}" for number in range(1_200)]
     found = await journal.read_each(["b", *unknown, "a"])
     assert found == {"a": await journal.read("a"), "b": await journal.read("b")}
+    assert await journal.read_each(["a", "b"], {"a": 0, "b": 1}) == {"a": (await journal.read("a"))[1:]}
     assert (await journal.read_each([]), await journal.read_each(unknown[:1])) == ({}, {})
+
+
+async def test_how_the_latest_runs_stand_is_told_of_one_tenant_or_of_all(journal: Journal) -> None:
+    for run_id, tenant in (("a", "north"), ("b", ""), ("c", "north")):
+        journal.append(run_id, msgspec.structs.replace(started("q"), tenant=tenant))
+    journal.append("a", DONE)
+    assert list((await journal.statuses()).items()) == [("c", "running"), ("b", "running"), ("a", "done")]
+    assert await journal.statuses(tenant="") == {"b": "running"}
+    assert await journal.statuses(tenant="north", limit=1) == {"c": "running"}
+    assert [run.run_id for run in await journal.runs(run_id=("a", "b", "x"), tenant="north")] == ["a"]
 
 
 async def test_pages_of_runs_leave_out_nothing_and_repeat_nothing_while_runs_begin(journal: Journal) -> None:

@@ -489,10 +489,15 @@ class StandsForOthers(Protocol):
         """
 
 
+NOTHING_READ: Mapping[str, int] = {}
+"""No entry of any run is known already; see `Journal.read_each`."""
+
+
 class RunFilter(TypedDict, total=False):
     """Which runs of a list are wanted; what is left out, None or empty fits all, unless something else is said.
 
     Attributes:
+        run_id: only these runs.
         tenant: only runs of this tenant, which may be `""`; None for all.
         principal: only runs on behalf of this principal.
         agent, model: only runs of this name.
@@ -504,6 +509,7 @@ class RunFilter(TypedDict, total=False):
         since, until: only those that were started from the one on and before the other, in seconds since 1970.
     """
 
+    run_id: tuple[str, ...]
     tenant: str | None
     principal: str
     agent: str
@@ -737,11 +743,15 @@ class Journal(Protocol):
         What is damaged is returned as it is found: `core.run.record.verify` and `Entry.record` tell.
         """
 
-    async def read_each(self, run_ids: Sequence[str]) -> dict[str, list[Entry]]:
+    async def read_each(
+        self, run_ids: Sequence[str], after: Mapping[str, int] = NOTHING_READ
+    ) -> dict[str, list[Entry]]:
         """The entries of several runs, by the id of the run, asked for at once; a run that has none is left out.
 
         Args:
             run_ids: the runs, whosever they are.
+            after: the number of the last entry of a run that is known already; of a run that is not named here, all
+                entries are read.
         """
 
     async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
@@ -762,6 +772,15 @@ class Journal(Protocol):
             limit: so many at most; None for all.
             behind: only those that stand behind this run in the list; none, where there is no such run.
             wanted: see `RunFilter`.
+        """
+
+    async def statuses(self, *, limit: int = 50, tenant: str | None = None) -> dict[str, str]:
+        """The status of each of the latest runs by the same list, newest first. Costs the same however long questions
+        are.
+
+        Args:
+            limit: so many at most.
+            tenant: only runs of this tenant, which may be `""`; None for all.
         """
 
     async def is_listed(self, run_id: str, *, tenant: str | None = None) -> bool:

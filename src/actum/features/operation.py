@@ -130,7 +130,8 @@ class StreamEvent(Struct, frozen=True):
     """One event of an answer that is a stream.
 
     Attributes:
-        id: a client that comes again sends the id of the last event that it has.
+        id: a client that comes again sends the id of the last event that it has; empty for an event that nobody can go
+            on behind.
         name: the type of the event.
         data: the body of the event.
     """
@@ -180,7 +181,7 @@ class AnswerKind(Struct, frozen=True, kw_only=True):
     Attributes:
         means: what the answer means.
         body: its type, `str` for a file; None for an answer without a body.
-        other: another type that the body may have.
+        others: other types that the body may have.
         example: a body.
         media_type: of the body.
         file_type: the media type of a file that may come instead; empty for none.
@@ -189,7 +190,7 @@ class AnswerKind(Struct, frozen=True, kw_only=True):
 
     means: str
     body: object = None
-    other: type[Struct] | None = None
+    others: tuple[type[Struct], ...] = ()
     example: object = None
     media_type: str = "application/json"
     file_type: str = ""

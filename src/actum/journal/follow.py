@@ -4,7 +4,8 @@ Whatever is shown of a run while it goes on (in a terminal, in a browser, to a s
 yields. A stream that was cut goes on behind the number of the last entry that arrived, in any process: entries are
 numbered within their run, so none is missing and none comes twice.
 
-The journal is asked for what is new, five times a second. Nothing has to be told by the process that writes.
+The journal is asked for what is new, five times a second. Nothing has to be told by the process that writes. A server
+looks once for all who follow runs there: `journal.watch`.
 """
 
 from __future__ import annotations
@@ -29,12 +30,10 @@ async def follow(
     *,
     after: int = -1,
     tenant: str | None = None,
-    through_pauses: bool = False,
 ) -> AsyncIterator[Entry]:
     """The entries of a run, those to come as they come, until the run has ended.
 
-    A run that is paused, or that nobody drives any more, ends the stream as well, unless `through_pauses` says that the
-    stream waits until somebody goes on with the run.
+    A run that is paused, or that nobody drives any more, ends the stream as well.
 
     Args:
         journal: may be written to by another process.
@@ -42,7 +41,6 @@ async def follow(
         clock: says when to look again; the clock of the system where it is left out.
         after: the number of the last entry that arrived before; -1 for none.
         tenant: on behalf of which tenant the run is followed: another tenant's run is not there.
-        through_pauses: whether to wait while the run is paused, or was interrupted.
     """
     known = await journal.read(run_id, max(after - 1, -1), tenant=tenant)
     if not known or (known[-1].number == after and _is_over(known[-1])):
@@ -57,7 +55,7 @@ async def follow(
             return
         if not entries and alone:  # nobody drove it, and nothing was written before that was seen
             return
-        alone = not through_pauses and run_id not in await journal.driven([run_id])
+        alone = run_id not in await journal.driven([run_id])
         if not alone:
             await clock.sleep(POLL_S)
 
@@ -65,15 +63,17 @@ async def follow(
 async def follow_all(journal: Journal, clock: Clock) -> AsyncIterator[tuple[str, Entry]]:
     """What is written from now on to the latest runs, and to those that begin: the id of the run, and the entry."""
     seen: dict[str, int] = {}
-    for run in await journal.runs(limit=FOLLOWED_MAX):
-        entries = await journal.read(run.run_id)
-        seen[run.run_id] = entries[-1].number if entries else -1
+    for run_id in await journal.statuses(limit=FOLLOWED_MAX):
+        entries = await journal.read(run_id)
+        seen[run_id] = entries[-1].number if entries else -1
     while True:
         await clock.sleep(POLL_S)
-        for run in reversed(await journal.runs(limit=FOLLOWED_MAX)):
-            for entry in await journal.read(run.run_id, seen.get(run.run_id, -1)):
-                seen[run.run_id] = entry.number
-                yield run.run_id, entry
+        runs = list(await journal.statuses(limit=FOLLOWED_MAX))[::-1]
+        new = await journal.read_each(runs, seen)
+        for run_id in runs:
+            for entry in new.get(run_id, ()):
+                seen[run_id] = entry.number
+                yield run_id, entry
 
 
 def _is_over(latest: Entry) -> bool:

@@ -6,7 +6,7 @@ Every journal passes the same tests. This one forgets when the process ends; `st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from itertools import count
@@ -16,7 +16,7 @@ import msgspec
 
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName
-from ..core.interfaces import Clock, RunFilter
+from ..core.interfaces import NOTHING_READ, Clock, RunFilter
 from ..core.process.claim import Claims
 from ..core.run.chain import GENESIS, SignedHead, seal, sign
 from ..core.run.noted import NO_KINDS, RecordKinds
@@ -229,8 +229,10 @@ class MemoryJournal:
             return []
         return self._entries.get(run_id, [])[after + 1 :]
 
-    async def read_each(self, run_ids: Sequence[str]) -> dict[str, list[Entry]]:
-        found = {run_id: await self.read(run_id) for run_id in run_ids}
+    async def read_each(
+        self, run_ids: Sequence[str], after: Mapping[str, int] = NOTHING_READ
+    ) -> dict[str, list[Entry]]:
+        found = {run_id: await self.read(run_id, after.get(run_id, -1)) for run_id in run_ids}
         return {run_id: entries for run_id, entries in found.items() if entries}
 
     async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
@@ -246,6 +248,9 @@ class MemoryJournal:
             at = next((at for at, run in enumerate(listed) if run.run_id == behind), len(listed))
             listed = listed[at + 1 :]
         return [run for run in listed if _fits(run, wanted)][:limit]
+
+    async def statuses(self, *, limit: int = 50, tenant: str | None = None) -> dict[str, str]:
+        return {run.run_id: run.status for run in await self.runs(limit=limit, tenant=tenant)}
 
     async def is_listed(self, run_id: str, *, tenant: str | None = None) -> bool:
         line = self._summaries.get(run_id)
@@ -339,7 +344,8 @@ def _fits(run: RunSummary, wanted: RunFilter) -> bool:
     """Whether a run is one of those that are wanted."""
     since, until, status = wanted.get("since"), wanted.get("until"), wanted.get("status")
     return (
-        (not status or (run.status in status if isinstance(status, tuple) else run.status == status))
+        run.run_id in wanted.get("run_id", (run.run_id,))
+        and (not status or (run.status in status if isinstance(status, tuple) else run.status == status))
         and all(wanted.get(name) in ("", None, getattr(run, name)) for name in _FILTERED)
         and all(wanted.get(name) in (None, getattr(run, name)) for name in _FILTERED_EMPTY_TOO)
         and (since is None or run.started >= since)

@@ -16,7 +16,6 @@ from ..core.tool import Tool
 from ..policy.rules import Barring
 from ..storage.fulltext import FullText
 
-
 FOUND = 5
 """How many tools are found where the model does not say how many."""
 FOUND_MAX = 20

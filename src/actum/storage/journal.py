@@ -24,7 +24,7 @@ from typing import Literal, Unpack
 from msgspec import structs
 
 from ..core.errors import JournalError, UnknownName, UsageError
-from ..core.interfaces import RunFilter
+from ..core.interfaces import NOTHING_READ, RunFilter
 from ..core.process.claim import Claims, busy
 from ..core.run.chain import GENESIS, SignedHead, seal, sign
 from ..core.run.noted import NO_KINDS, RecordKinds
@@ -355,11 +355,13 @@ class DatabaseJournal:
             self._next[run_id] = (entries[-1].number + 1, entries[-1].head)
         return entries
 
-    async def read_each(self, run_ids: Sequence[str]) -> dict[str, list[Entry]]:
+    async def read_each(
+        self, run_ids: Sequence[str], after: Mapping[str, int] = NOTHING_READ
+    ) -> dict[str, list[Entry]]:
         found: dict[str, list[Entry]] = {}
         for begin in range(0, len(run_ids), _IDS_MAX):
-            ids = run_ids[begin : begin + _IDS_MAX]
-            rows = await self._writer.ask(partial(_rows_of_each, run_ids=ids))
+            behind = {run_id: after.get(run_id, -1) for run_id in run_ids[begin : begin + _IDS_MAX]}
+            rows = await self._writer.ask(partial(_rows_of_each, behind=behind))
             for row in rows:
                 found.setdefault(_str(row[0]), []).append(_entry(row[1:], self._format))
         return found
@@ -391,6 +393,12 @@ class DatabaseJournal:
         query = f"SELECT {line} FROM runs {where} ORDER BY place DESC {_at_most(limit)}"
         rows = await self._writer.ask(lambda database: database.execute(query, where.values))
         return [_summary(row) for row in rows]
+
+    async def statuses(self, *, limit: int = 50, tenant: str | None = None) -> dict[str, str]:
+        where = Conditions.of({"tenant": tenant if self._format == FORMAT else None})
+        query = f"SELECT run_id, status FROM runs {where} ORDER BY place DESC {_at_most(limit)}"
+        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
+        return {_str(run_id): _str(status) for run_id, status in rows}
 
     async def is_listed(self, run_id: str, *, tenant: str | None = None) -> bool:
         where = Conditions.of({"tenant": tenant})
@@ -574,11 +582,18 @@ def forget_beside(database: Database, run_id: str) -> None:
     forget_rows_of_run(database, run_id)
 
 
-def _rows_of_each(database: Database, run_ids: Sequence[str]) -> list[Row]:
-    """The entries of several runs, each behind the id of its run, in the order of their numbers."""
-    query = f"""SELECT run_id, number, at, payload, salt, digest, head FROM entries
-        WHERE run_id IN ({", ".join("?" * len(run_ids))}) ORDER BY run_id, number"""
-    return database.execute(query, run_ids)
+def _rows_of_each(database: Database, behind: Mapping[str, int]) -> list[Row]:
+    """The entries of several runs, each behind the id of its run, in the order of their numbers.
+
+    Args:
+        database: the database.
+        behind: the runs, at least one; of each the number of the last entry that is known already.
+    """
+    wanted = ", ".join(["(?, CAST(? AS BIGINT))"] * len(behind))
+    query = f"""SELECT run_id, number, at, payload, salt, digest, head
+        FROM (VALUES {wanted}) AS wanted CROSS JOIN entries
+        WHERE run_id = wanted.column1 AND number > wanted.column2 ORDER BY run_id, number"""
+    return database.execute(query, [value for place in behind.items() for value in place])
 
 
 def _next(database: Database, run_id: str) -> tuple[int, bytes]:

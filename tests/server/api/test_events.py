@@ -8,13 +8,15 @@ import pytest
 from starlette.types import Message
 
 from actum.core.call import ToolCall
+from actum.core.identity import Identity
 from actum.core.json import JsonObject, dumps
 from actum.journal.memory import MemoryJournal
+from actum.journal.watch import JournalWatch
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
 from actum.server.api.events import COMMENT_S, EventStream, Streams
 from actum.server.api.records import Records
-from actum.server.api.runs.operations import run_events
+from actum.server.api.runs.following import run_events
 from actum.server.api.runs.views import EventFold
 from actum.testing import FakeClock
 from actum.workflow.load import read_definition
@@ -61,16 +63,19 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-def stream_of(journal: MemoryJournal, run_id: str, clock: FakeClock | None = None, *, after: int = -1) -> EventStream:
+async def stream_of(
+    journal: MemoryJournal, run_id: str, clock: FakeClock | None = None, *, after: int = -1
+) -> EventStream:
     """The stream of a run, for a client that has the events up to one."""
     clock = clock or FakeClock()
-    return EventStream(run_events(Records(journal, clock), run_id, "", after), clock)
+    recorded = await Records(journal, clock).run(run_id, Identity(principal="ann"))
+    return EventStream(run_events(JournalWatch(journal, clock), recorded, after), clock)
 
 
 async def test_a_silent_stream_sends_a_comment_every_15_seconds(paused: tuple[MemoryJournal, str]) -> None:
     journal, run_id = paused
     clock, client = FakeClock(), Client()
-    stream = stream_of(journal, run_id, clock)
+    stream = await stream_of(journal, run_id, clock)
     task = asyncio.create_task(stream(SCOPE, client.receive, client.send))
     await settled()
     assert client.text.count("\nid: ") == 4
@@ -86,7 +91,7 @@ async def test_a_silent_stream_sends_a_comment_every_15_seconds(paused: tuple[Me
 async def test_a_client_that_leaves_a_stream_leaves_nothing_behind(paused: tuple[MemoryJournal, str]) -> None:
     journal, run_id = paused
     client, streams = Client(), Streams()
-    stream = streams.opened(stream_of(journal, run_id))
+    stream = streams.opened(await stream_of(journal, run_id))
     before = asyncio.all_tasks()
     task = asyncio.create_task(stream(SCOPE, client.receive, client.send))
     await settled()
@@ -100,7 +105,7 @@ async def test_a_client_that_leaves_a_stream_leaves_nothing_behind(paused: tuple
 async def test_a_stream_that_the_server_ends_says_so(paused: tuple[MemoryJournal, str]) -> None:
     journal, run_id = paused
     client, streams = Client(), Streams()
-    stream = streams.opened(stream_of(journal, run_id, after=2))
+    stream = streams.opened(await stream_of(journal, run_id, after=2))
     task = asyncio.create_task(stream(SCOPE, client.receive, client.send))
     await settled()
     streams.end()
@@ -110,7 +115,7 @@ async def test_a_stream_that_the_server_ends_says_so(paused: tuple[MemoryJournal
     assert client.text.endswith(": the server stops\nretry: 1000\n\n")
     assert client.sent[-1].get("more_body", False) is False
     late = Client()
-    await streams.opened(stream_of(journal, run_id))(SCOPE, late.receive, late.send)
+    await streams.opened(await stream_of(journal, run_id))(SCOPE, late.receive, late.send)
     assert late.text.endswith("retry: 1000\n\n")
 
 

@@ -36,7 +36,7 @@ async def sent(it: WebApplication, command: str, names: dict[str, str]) -> tuple
     """The status and the body that a `curl` command is answered."""
     words = shlex.split(re.sub(r"\$([A-Z]+)", lambda found: names[found[1]], command))
     assert words.pop(0) == "curl"
-    method, headers, body = "GET", {}, None
+    method, headers, body, is_endless = "GET", {}, None, False
     while words[0].startswith("-"):
         match words.pop(0):
             case "-H":
@@ -46,8 +46,11 @@ async def sent(it: WebApplication, command: str, names: dict[str, str]) -> tuple
                 method, body = "POST", words.pop(0)
             case "-X":
                 method = words.pop(0)
+            case "--max-time":
+                is_endless = bool(words.pop(0))
             case option:
                 assert option == "-N"
-    answer = await it.client.request(method, words.pop(0), headers=headers, content=body)
-    assert not words
-    return answer.status_code, answer.text
+    async with it.client.stream(method, words.pop(0), headers=headers, content=body) as answer:
+        assert not words
+        text = await anext(answer.aiter_text()) if is_endless else (await answer.aread()).decode()
+        return answer.status_code, text

@@ -36,6 +36,11 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404",
 include-operation-id = "beginSession"
 # Nor that a key and a code exclude each other.
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
+[[operations]]
+include-operation-id = "readFeed"
+# The stream has no end: see test_feed.py.
+enabled = false
 """
 
 

@@ -34,6 +34,7 @@ from ...features.feature import NO_FEATURES, FeatureSet
 from ...features.operation import ApiRequest, SettingsOf
 from ...features.refusal import Refusal
 from ...journal.recording import RunState
+from ...journal.watch import JournalWatch
 from ...runs.options import Emit
 from ...runs.recorded import done_after
 from ...runs.runner import Runner, unless_stopped
@@ -162,6 +163,7 @@ class Api:
 
     Attributes:
         offers: the names of what the server has.
+        watch: looks into the journal for all who follow runs here.
     """
 
     def __init__(
@@ -188,6 +190,7 @@ class Api:
         self.clock = clock
         self.journal = runner.journal
         self.records = Records(runner.journal, clock)
+        self.watch = JournalWatch(runner.journal, clock)
         self.work = Work()
         tasking = tasking or Tasking(TaskQueue(runner.journal, clock=clock, can_build=lambda _: False))
         self.tasks = tasking.queue

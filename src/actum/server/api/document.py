@@ -74,7 +74,7 @@ def document(operations: Iterable[Operation], *, version: str, features: Mapping
     operations = list(operations)
     bodies = [operation.body for operation in operations if operation.body is not None]
     replies = [
-        each for operation in operations for reply in operation.replies.values() for each in (reply.body, reply.other)
+        each for operation in operations for reply in operation.replies.values() for each in (reply.body, *reply.others)
     ]
     bodies += [body for body in replies if isinstance(body, type) and issubclass(body, Struct)]
     _, components = msgspec.json.schema_components(
@@ -219,11 +219,11 @@ def _reply(reply: AnswerKind, operation: Operation, status: int) -> JsonObject:
         }
     if isinstance(reply.body, type) and issubclass(reply.body, Struct):
         is_json = reply.media_type == "application/json"
-        schema: JsonObject = (
-            {"$ref": f"#/components/schemas/{reply.body.__name__}"} if is_json else _event_schema(reply.body.__name__)
-        )
-        if reply.other is not None:
-            schema = {"anyOf": [schema, {"$ref": f"#/components/schemas/{reply.other.__name__}"}]}
+        schemas: list[JsonObject] = [
+            {"$ref": f"#/components/schemas/{each.__name__}"} if is_json else _event_schema(each.__name__)
+            for each in (reply.body, *reply.others)
+        ]
+        schema: JsonObject = {"anyOf": [*schemas]} if reply.others else schemas[0]
         content: JsonObject = {reply.media_type: {"schema": schema, "example": _json(reply.example)}}
         if reply.file_type:
             content[reply.file_type] = {"schema": {"type": "string"}, "example": "# A title"}

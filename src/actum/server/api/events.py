@@ -100,7 +100,8 @@ class EventStream:
         await send(_piece(b": open\n\n"))
         async for event in self._events:
             self._told_at = self._clock.monotonic()
-            told = f"id: {event.id}\nevent: {event.name}\ndata: ".encode()
+            place = f"id: {event.id}\n" if event.id else ""
+            told = f"{place}event: {event.name}\ndata: ".encode()
             await send(_piece(told + _encode(event.data) + b"\n\n"))
 
     async def _keep(self, send: Send) -> None:

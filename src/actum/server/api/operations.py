@@ -20,8 +20,8 @@ from ...runs.administration import put_on_record
 from ..scopes import SCOPES
 from . import agents, audit, connections, keys, secrets, session, sessions
 from .approvals import operations as approvals
+from .runs import feed, timeline
 from .runs import operations as runs
-from .runs import timeline
 from .tasks import operations as tasks
 from .tools import operations as tools
 from .workflows import kind as workflow_kind
@@ -31,6 +31,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *tools.OPERATIONS,
     *runs.OPERATIONS,
     *timeline.OPERATIONS,
+    *feed.OPERATIONS,
     *workflows.OPERATIONS,
     *workflow_kind.OPERATIONS,
     *tasks.OPERATIONS,
@@ -115,7 +116,7 @@ def _place(path: str) -> str:
 
 
 def _bodies(operation: Operation) -> Sequence[type[Struct]]:
-    replies = [each for reply in operation.replies.values() for each in (reply.body, reply.other)]
+    replies = [each for reply in operation.replies.values() for each in (reply.body, *reply.others)]
     return [
         kind
         for kind in (operation.query, operation.body, *replies)

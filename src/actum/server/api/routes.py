@@ -12,12 +12,14 @@ import math
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
+from msgspec.inspect import StructType, VarTupleType, type_info
 from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
@@ -321,11 +323,16 @@ def _header(scope: Scope, wanted: bytes) -> str | None:
 
 def _query(kind: type[Struct], scope: Scope) -> Struct:
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    given: dict[str, str] = {}
+    lists: dict[str, list[str]] = {name: [] for name in _lists_in(kind)}
+    given: dict[str, object] = {}
     for name, value in pairs:
-        if name in given:
+        if name in lists:
+            given[name] = lists[name]
+            lists[name].append(value)
+        elif name in given:
             raise _invalid(Problem(name[:100], "unique", "the parameter once"))
-        given[name] = value
+        else:
+            given[name] = value
     try:
         query = msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -335,6 +342,14 @@ def _query(kind: type[Struct], scope: Scope) -> Struct:
         if isinstance(value, float) and not math.isfinite(value):
             raise _invalid(Problem(name, "type", "a number"))
     return query
+
+
+@cache
+def _lists_in(kind: type[Struct]) -> tuple[str, ...]:
+    """The query parameters that may be given several times."""
+    shape = type_info(kind)
+    assert isinstance(shape, StructType)
+    return tuple(field.encode_name for field in shape.fields if isinstance(field.type, VarTupleType))
 
 
 def _body(operation: Operation, scope: Scope, raw: bytes) -> Struct:

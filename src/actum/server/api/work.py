@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from functools import partial
 
 from ...core.event import Event, RunResult, RunStarted
 from ...core.process.claim import busy
 from ...features.refusal import Refusal
 from ...runs.options import Emit
+from .spoken import SpokenWords
 
 log = logging.getLogger("actum.api")
 
@@ -23,14 +25,18 @@ class RunJob:
     Args:
         request: the digest of the request that started the run.
         make: carries the run out, and tells what happens.
+        hear: is told each event of the run.
 
     Attributes:
         task: the task that carries the run out.
         begun: done when the run is on record, or has ended.
     """
 
-    def __init__(self, request: str, make: Callable[[Emit], Coroutine[object, object, RunResult]]) -> None:
+    def __init__(
+        self, request: str, make: Callable[[Emit], Coroutine[object, object, RunResult]], hear: Callable[[Event], None]
+    ) -> None:
         self.request = request
+        self._passed_on = hear
         self.begun = asyncio.get_running_loop().create_future()
         self._is_recorded = self._is_cancelled = False
         self.task = asyncio.create_task(make(self._hear))
@@ -51,6 +57,7 @@ class RunJob:
         if isinstance(event, RunStarted):
             self._is_recorded = True
             self._tell()
+        self._passed_on(event)
 
     def _tell(self) -> None:
         if not self.begun.done():
@@ -62,9 +69,11 @@ class Work:
 
     Attributes:
         paused: the runs that were let go of here until somebody answers; an answer in another process is looked for.
+        spoken: what the models of these runs are saying.
     """
 
     def __init__(self) -> None:
+        self.spoken = SpokenWords()
         self.paused: set[str] = set()
         self._jobs: dict[str, RunJob] = {}
         self._afterwards: set[asyncio.Task[None]] = set()
@@ -91,12 +100,14 @@ class Work:
         if run_id in self._jobs:
             raise busy(run_id)
         self.paused.discard(run_id)
-        job = self._jobs[run_id] = RunJob(request, make)
+        self.spoken.begin(run_id)
+        job = self._jobs[run_id] = RunJob(request, make, partial(self.spoken.hear, run_id))
         job.task.add_done_callback(lambda task: self._end(run_id, task))
         return job
 
     def _end(self, run_id: str, task: asyncio.Task[RunResult]) -> None:
         self._jobs.pop(run_id, None)
+        self.spoken.end(run_id)
         if task.cancelled():
             return
         if (error := task.exception()) is not None:

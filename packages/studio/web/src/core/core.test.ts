@@ -27,7 +27,8 @@ test("an entry that comes twice, or late, is shown once and in its order", () =>
   let known: Followed = { entries: [], words: "", isLost: false };
   for (const news of [
     { entry: entry(2, "model_replied") },
-    { words: "half" },
+    { words: "ha", isAnew: true },
+    { words: "lf", isAnew: false },
     { entry: entry(0, "started") },
     { entry: entry(2, "model_replied") },
   ]) {
@@ -35,6 +36,8 @@ test("an entry that comes twice, or late, is shown once and in its order", () =>
   }
   expect(known.entries.map((each) => each.number)).toEqual([0, 2]);
   expect(known.words).toBe("half");
+  expect(taken(known, { words: "anew", isAnew: true }).words).toBe("anew");
+  expect(taken(known, { lost: true }).words).toBe("");
   expect(taken(known, { entry: entry(3, "ended") }).words).toBe("");
 });
 

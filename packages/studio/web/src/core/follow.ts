@@ -4,7 +4,7 @@ import { useEffect, useReducer } from "react";
 import { isProblem, send } from "./api";
 import { events } from "./sse";
 import { isLast } from "./turns";
-import type { RunEvent } from "./types";
+import type { Delta, RunEvent } from "./types";
 
 /** What is known of a run: its entries by number, and the words that are not on record yet. */
 export interface Followed {
@@ -13,15 +13,15 @@ export interface Followed {
   isLost: boolean;
 }
 
-export type News = { entry: RunEvent } | { words: string } | { lost: boolean } | { run: string };
+export type News = { entry: RunEvent } | { words: string; isAnew: boolean } | { lost: boolean } | { run: string };
 
 const NOTHING: Followed = { entries: [], words: "", isLost: false };
 
 /** One more piece of news. An entry that is known already changes nothing; a reply on record takes the place of its words. */
 export function taken(known: Followed, news: News): Followed {
   if ("run" in news) return NOTHING;
-  if ("lost" in news) return { ...known, isLost: news.lost };
-  if ("words" in news) return { ...known, words: known.words + news.words };
+  if ("lost" in news) return { ...known, words: "", isLost: news.lost }; // the words so far come again
+  if ("words" in news) return { ...known, words: (news.isAnew ? "" : known.words) + news.words };
   const { entry } = news;
   if (known.entries.some((each) => each.number === entry.number)) return known;
   const entries = [...known.entries, entry].sort((one, other) => one.number - other.number);
@@ -56,7 +56,8 @@ async function follow(run: string, tell: (news: News) => void, signal: AbortSign
       wait = AGAIN_MS[0];
       for await (const event of events(answer)) {
         if (event.name === "delta") {
-          tell({ words: (JSON.parse(event.data) as { text: string }).text });
+          const said = JSON.parse(event.data) as Delta;
+          tell({ words: said.text, isAnew: said.is_anew });
           continue;
         }
         const entry = JSON.parse(event.data) as RunEvent;
@@ -65,7 +66,7 @@ async function follow(run: string, tell: (news: News) => void, signal: AbortSign
         if (isLast(entry)) return;
       }
     } catch (error) {
-      if (signal.aborted || isProblem(error, 401, 403, 404)) return;
+      if (signal.aborted || (isProblem(error) && error.status >= 400 && error.status < 500 && error.status !== 429)) return;
     }
     tell({ lost: true });
     await new Promise((resolve) => setTimeout(resolve, wait));

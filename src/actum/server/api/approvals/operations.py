@@ -75,7 +75,7 @@ async def list_approvals(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> A
         found = await _of_run(api, asked.query.run, asked.who)
         return ApiReply(ApprovalPage(items=found, next=None, count=len(found) if asked.query.count else None))
     items, following = await waiting(api.records, asked.query, asked.who)
-    count = await _count(api.records, asked.who) if asked.query.count else None
+    count = await count_waiting(api.records, asked.who) if asked.query.count else None
     return ApiReply(ApprovalPage(items=tuple(map(approval_of, items)), next=following, count=count))
 
 
@@ -90,7 +90,7 @@ async def _in_journal(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> Appr
     return ApprovalPage(items=tuple(map(approval_of, fitting)), next=None, problems=problems)
 
 
-async def _count(records: Records, who: Identity) -> int:
+async def count_waiting(records: Records, who: Identity) -> int:
     """How many things wait that a caller sees, up to `COUNT_MAX`."""
     count, cursor = 0, ""
     while True:

@@ -23,6 +23,12 @@ RunStatus = Literal[
 waits for is answered. `interrupted`: the process that carried the run out has ended; `resume` goes on with the run."""
 
 
+FOLLOWED_MAX = 64
+"""So many runs are followed by one stream."""
+RunPlace = Annotated[str, Meta(max_length=220, pattern=r"^[^:\u0000-\u001f\u007f]{1,200}(:(-1|[0-9]{1,9}))?$")]
+"""A run, and behind a colon the number of the last event of the run that the client has."""
+
+
 class AttachedFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file that is given along with a question.
 
@@ -216,6 +222,58 @@ class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
     question: Annotated[str, Meta(min_length=1)] | None = None
     result: str | None = None
     session: SessionId = ""
+
+
+class EventsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which events of a run.
+
+    Attributes:
+        after: only events behind the event of this number, as with `Last-Event-ID`; -1 for all.
+        deltas: whether the words that a model is saying are told, before its reply is on record.
+    """
+
+    after: Annotated[int, Meta(ge=-1, le=999_999_999)] = -1
+    deltas: bool = False
+
+
+class RunDelta(Struct, frozen=True, kw_only=True):
+    """Words that a model is saying. They are on no record: the next `model_replied` or `ended` of the run takes their
+    place.
+
+    Attributes:
+        run: the run.
+        text: more words.
+        is_anew: the reply begins with these words: words that were told before are no part of it.
+    """
+
+    run: str
+    text: str
+    is_anew: bool
+
+
+class FeedQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to be told.
+
+    Attributes:
+        run: a run whose events are told, as `ID:AFTER`: those behind the event of the number `AFTER`; without it, all.
+            May be given several times.
+        deltas: whether the words that a model is saying are told, before its reply is on record.
+    """
+
+    run: Annotated[tuple[RunPlace, ...], Meta(max_length=FOLLOWED_MAX)] = ()
+    deltas: bool = False
+
+
+class RunGone(Struct, frozen=True, kw_only=True):
+    """A run that was asked for is not there for the caller, or can not be read. Nothing more is told of it.
+
+    Attributes:
+        run: the run.
+        code: why, as in `ProblemDetails`.
+    """
+
+    run: str
+    code: str
 
 
 EventType = Literal[

@@ -15,10 +15,9 @@ from ....core.process.claim import claim_of_cancel
 from ....core.run.record import Ended
 from ....core.run.summary import RunSummary
 from ....features.command import Command, CommandOption, FoundBy, ListColumn
-from ....features.operation import AnswerKind, ApiReply, ApiRequest, Events, Operation, StreamEvent
+from ....features.operation import AnswerKind, ApiReply, ApiRequest, Events, Operation
 from ....features.refusal import Refusal
 from ....journal.conversations import as_they_stand
-from ....journal.follow import follow
 from ....journal.lists import count_of_runs, page_of_runs
 from ....journal.mismatch import mismatch, summary
 from ....journal.named import find_run
@@ -30,17 +29,20 @@ from ..tasks.bodies import TaskAccepted
 from ..work import CANCEL_S
 from .bodies import (
     CancelBody,
+    EventsQuery,
     ForkBody,
     ResumeBody,
     RunBegun,
     RunBody,
+    RunDelta,
     RunDetails,
     RunEvent,
     RunInfo,
     RunPage,
     RunsQuery,
 )
-from .views import EventFold, run_details, run_info
+from .following import run_events
+from .views import run_details, run_info
 
 if TYPE_CHECKING:
     from ..api import Api  # agents and workflows, which the completion of a command needs none of
@@ -214,30 +216,13 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
     return await begun(api, start.run_id, who)
 
 
-async def follow_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply | Events:
+async def follow_run(api: Api, asked: ApiRequest[EventsQuery, None]) -> ApiReply | Events:
     """The events of a run as they come."""
     recorded = await api.records.run(asked.names["id"], asked.who)
-    if recorded.is_over and asked.last_event >= recorded.entries[-1].number:
+    after = max(asked.query.after, asked.last_event)
+    if recorded.is_over and after >= recorded.entries[-1].number:
         return ApiReply(None, 204)  # tells a browser not to come again
-    return run_events(api.records, recorded.run_id, asked.who.tenant, asked.last_event)
-
-
-async def run_events(records: Records, run_id: str, tenant: str, after: int) -> Events:
-    """The events of a run, with the entries that come. The id of an event is the number of its entry, so that a client
-    goes on with `Last-Event-ID` where it was, at any process that has the journal.
-
-    Args:
-        records: the journal, as callers may read it.
-        run_id: the run.
-        tenant: the caller's.
-        after: the number of the last event that the client has; -1 for none.
-    """
-    fold = EventFold(run_id, records.journal.record_kinds)
-    # From the first entry on: an event also tells what earlier entries say of its call.
-    async for entry in follow(records.journal, run_id, records.clock, tenant=tenant, through_pauses=True):
-        event = fold.take(entry)
-        if entry.number > after:
-            yield StreamEvent(str(event.number), event.type, event)
+    return run_events(api.watch, recorded, after, api.work.spoken if asked.query.deltas else None)
 
 
 async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:
@@ -393,7 +378,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 means="The run is on record and under way, and `Location` names it. With `execute_async` the run is a "
                 "and `Location` names the task.",
                 body=RunBegun,
-                other=TaskAccepted,
+                others=(TaskAccepted,),
                 example=BEGUN,
                 has_location=True,
             )
@@ -422,13 +407,21 @@ OPERATIONS: tuple[Operation, ...] = (
         description=(
             "The data of each event is a `RunEvent` as JSON. The id of an event is the number of an entry in the "
             "record of the run: send the last id as `Last-Event-ID` to go on behind it. The stream ends with the run; "
-            "204 says that nothing more will come."
+            "204 says that nothing more will come. With `deltas`, events of the type `delta` have words that a model "
+            "is saying. They have no id and are on no record, and come from the server that carries the run out."
         ),
         scopes=("runs", "tools"),
+        query=EventsQuery,
         names=_RUN_NAME,
         takes_last_event=True,
         replies={
-            200: AnswerKind(means="The events.", body=RunEvent, example=_EVENT, media_type="text/event-stream"),
+            200: AnswerKind(
+                means="The events.",
+                body=RunEvent,
+                others=(RunDelta,),
+                example=_EVENT,
+                media_type="text/event-stream",
+            ),
             204: AnswerKind(means="The run is over, and the client has all its events."),
         },
         handler=follow_run,

@@ -248,7 +248,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 means="The call waits for a person, and `Location` names its run. With `execute_async` the call is a "
                 "task, and `Location` names the task.",
                 body=CallWaits,
-                other=TaskAccepted,
+                others=(TaskAccepted,),
                 example={"run": RUN, "approval": ASK, "approvals": [APPROVAL]},
                 has_location=True,
             ),

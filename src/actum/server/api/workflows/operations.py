@@ -288,7 +288,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 means="The run is on record and under way, and `Location` names it. With `execute_async` the run is a "
                 "task, and `Location` names the task.",
                 body=RunBegun,
-                other=TaskAccepted,
+                others=(TaskAccepted,),
                 example=BEGUN,
                 has_location=True,
             )
