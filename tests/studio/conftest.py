@@ -27,10 +27,17 @@ class Studio(NamedTuple):
     Attributes:
         folder: the home and the working folder of the person who started it.
         url: the address that signs in.
+        process: the studio.
     """
 
     folder: Path
     url: str
+    process: subprocess.Popen[str]
+
+    def kill(self) -> None:
+        """End the studio as a loss of power would."""
+        self.process.kill()
+        self.process.wait(30)
 
     def again(self) -> str:
         """A new address that signs in, by a second `actum studio`."""
@@ -57,10 +64,10 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def studio_in(folder: Path) -> Iterator[Studio]:
-    """A studio of a person whose folder this is."""
+def studio_in(folder: Path, place: str = "127.0.0.1:0") -> Iterator[Studio]:
+    """A studio of a person whose folder this is, at a host and a port."""
     process = warm.popen(
-        [sys.executable, "-c", START, "studio", "--json", "--no-browser", "--http", "127.0.0.1:0"],
+        [sys.executable, "-c", START, "studio", "--json", "--no-browser", "--http", place],
         cwd=folder,
         env=environment(folder),
         stdout=subprocess.PIPE,
@@ -68,7 +75,7 @@ def studio_in(folder: Path) -> Iterator[Studio]:
     )
     try:
         assert process.stdout is not None
-        yield Studio(folder, json.loads(process.stdout.readline())["url"])
+        yield Studio(folder, json.loads(process.stdout.readline())["url"], process)
     finally:
         process.terminate()
         process.wait(30)

@@ -14,6 +14,7 @@ import { useEffect, useReducer, useRef } from "react";
 
 import { ask, isProblem } from "./core/api";
 import { useApprovals } from "./core/approvals";
+import { useConnection, useFeed } from "./core/follow";
 import { usePreferences, useText } from "./core/language";
 import type { Page } from "./core/page";
 import { keepToken, token } from "./core/session";
@@ -98,6 +99,7 @@ function SignedIn({ session }: { session: Session }) {
   const say = useText(COMMON);
   const main = useRef<HTMLElement>(null);
   const count = useWaiting(session);
+  useFeed();
   async function leave() {
     await ask("DELETE", "/v1/session").catch(() => undefined); // the session may be over already
     keepToken("");
@@ -132,6 +134,7 @@ function SignedIn({ session }: { session: Session }) {
           {say("signOut")}
         </button>
       </header>
+      <Connection />
       <main id="main" ref={main} tabIndex={-1}>
         <Outlet />
       </main>
@@ -157,6 +160,13 @@ function Told() {
       {text}
     </p>
   );
+}
+
+/** Says when the connection to the server is lost, for as long as it is. */
+function Connection() {
+  const say = useText(COMMON);
+  const isLost = useConnection((each) => each.isLost);
+  return <p role="status">{isLost ? say("offline") : ""}</p>;
 }
 
 /** How many approvals wait; each new one is told once. */

@@ -77,7 +77,7 @@ export function isProblem(error: unknown, ...codes: (number | string)[]): error 
   return error instanceof Problem && (codes.length === 0 || codes.includes(error.status) || codes.includes(error.code));
 }
 
-/** A name for one request, so that it can be sent again safely. */
+/** A name for one request, so that it can be sent again safely. `randomUUID` is not there on a page without TLS. */
 export function once(): string {
-  return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

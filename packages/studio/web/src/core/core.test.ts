@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { taken, type Followed } from "./follow";
+import { taken, type Followed } from "./followed";
 import { cut, target, told, visible } from "./shown";
 import { bar, rows, zoomed, type Span } from "./spans";
 import { EventReader, type ServerEvent } from "./sse";
@@ -24,11 +24,11 @@ test("a stream cut anywhere gives the same events", () => {
 });
 
 test("an entry that comes twice, or late, is shown once and in its order", () => {
-  let known: Followed = { entries: [], words: "", isLost: false };
+  let known: Followed = { entries: [], words: "" };
   for (const news of [
     { entry: entry(2, "model_replied") },
-    { words: "ha", isAnew: true },
-    { words: "lf", isAnew: false },
+    { delta: { text: "ha", is_anew: true } },
+    { delta: { text: "lf", is_anew: false } },
     { entry: entry(0, "started") },
     { entry: entry(2, "model_replied") },
   ]) {
@@ -36,7 +36,7 @@ test("an entry that comes twice, or late, is shown once and in its order", () =>
   }
   expect(known.entries.map((each) => each.number)).toEqual([0, 2]);
   expect(known.words).toBe("half");
-  expect(taken(known, { words: "anew", isAnew: true }).words).toBe("anew");
+  expect(taken(known, { delta: { text: "anew", is_anew: true } }).words).toBe("anew");
   expect(taken(known, { lost: true }).words).toBe("");
   expect(taken(known, { entry: entry(3, "ended") }).words).toBe("");
 });

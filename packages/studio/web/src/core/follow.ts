@@ -1,76 +1,88 @@
-// What happens in a run, as it happens: the entries of its record, and the words that a model is saying.
-import { useEffect, useReducer } from "react";
+// What happens, as it happens: the feed of this browser, what pages know of a run, and lists that are asked for anew.
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useSyncExternalStore } from "react";
+import { create } from "zustand";
 
-import { isProblem, send } from "./api";
-import { events } from "./sse";
-import { isLast } from "./turns";
-import type { Delta, RunEvent } from "./types";
+import { send } from "./api";
+import { Feed, type FeedEvent, type Message, type Ports } from "./feed";
+import { NOTHING, type Followed } from "./followed";
 
-/** What is known of a run: its entries by number, and the words that are not on record yet. */
-export interface Followed {
-  entries: RunEvent[];
-  words: string;
-  isLost: boolean;
-}
+const NAME = "actum.feed";
+/** Lists are asked for anew at most so often. */
+const AGAIN_MS = 400;
+/** What changes with a run. */
+const LISTS = ["runs", "runs of", "run", "sessions", "audit"] as const;
 
-export type News = { entry: RunEvent } | { words: string; isAnew: boolean } | { lost: boolean } | { run: string };
+const ports: Ports = {
+  tab: Math.random().toString(36).slice(2),
+  join(hear) {
+    if (typeof BroadcastChannel === "undefined") return { post: () => undefined, close: () => undefined };
+    const channel = new BroadcastChannel(NAME);
+    channel.onmessage = (event: MessageEvent<Message>) => hear(event.data);
+    return { post: (message) => channel.postMessage(message), close: () => channel.close() };
+  },
+  alone(work, signal) {
+    // A page that is not served securely has no locks: each of its tabs reads a stream of its own.
+    const done = navigator.locks ? navigator.locks.request(NAME, { signal }, work) : work();
+    done.catch((error: unknown) => signal.aborted || Promise.reject(error));
+  },
+  open: (query, signal) => send("GET", "/v1/events", { query, signal }),
+  wait: (ms, signal) =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+    }),
+};
 
-const NOTHING: Followed = { entries: [], words: "", isLost: false };
+const feed = new Feed(ports);
 
-/** One more piece of news. An entry that is known already changes nothing; a reply on record takes the place of its words. */
-export function taken(known: Followed, news: News): Followed {
-  if ("run" in news) return NOTHING;
-  if ("lost" in news) return { ...known, words: "", isLost: news.lost }; // the words so far come again
-  if ("words" in news) return { ...known, words: (news.isAnew ? "" : known.words) + news.words };
-  const { entry } = news;
-  if (known.entries.some((each) => each.number === entry.number)) return known;
-  const entries = [...known.entries, entry].sort((one, other) => one.number - other.number);
-  return { entries, words: entry.type === "model_replied" || entry.type === "ended" ? "" : known.words, isLost: false };
-}
+/** Whether the connection to the server is lost. */
+export const useConnection = create<{ isLost: boolean }>(() => ({ isLost: false }));
 
-/** How long to wait before asking again, the first time and at most. */
-const AGAIN_MS = [500, 8_000] as const;
-
-/** Follow a run until its end, again from the last entry where the connection was lost. */
+/** What is known of a run, as it goes on. */
 export function useRun(run: string): Followed {
-  const [known, tell] = useReducer(taken, NOTHING);
+  return useSyncExternalStore(
+    useCallback((hear: () => void) => (run ? feed.follow(run, hear) : () => undefined), [run]),
+    () => (run ? feed.known(run) : NOTHING),
+  );
+}
+
+/** Keep all lists of this tab up to date while somebody is signed in. */
+export function useFeed(): void {
+  const queries = useQueryClient();
   useEffect(() => {
-    tell({ run });
-    if (!run) return;
-    const left = new AbortController();
-    void follow(run, tell, left.signal);
-    return () => left.abort();
-  }, [run]);
-  return known;
+    const leave = feed.listen(keeper(queries));
+    const show = (event: PageTransitionEvent) => event.persisted && feed.start();
+    const hide = () => feed.stop();
+    addEventListener("pagehide", hide);
+    addEventListener("pageshow", show);
+    feed.start();
+    return () => {
+      removeEventListener("pagehide", hide);
+      removeEventListener("pageshow", show);
+      leave();
+      feed.stop();
+    };
+  }, [queries]);
 }
 
-async function follow(run: string, tell: (news: News) => void, signal: AbortSignal): Promise<void> {
-  let last = -1;
-  let wait: number = AGAIN_MS[0];
-  while (!signal.aborted) {
-    try {
-      const query = { deltas: true, after: last < 0 ? undefined : last };
-      const answer = await send("GET", `/v1/runs/${encodeURIComponent(run)}/events`, { signal, query });
-      if (answer.status === 204) return;
-      tell({ lost: false });
-      wait = AGAIN_MS[0];
-      for await (const event of events(answer)) {
-        if (event.name === "delta") {
-          const said = JSON.parse(event.data) as Delta;
-          tell({ words: said.text, isAnew: said.is_anew });
-          continue;
-        }
-        const entry = JSON.parse(event.data) as RunEvent;
-        last = Math.max(last, entry.number);
-        tell({ entry });
-        if (isLast(entry)) return;
-      }
-    } catch (error) {
-      if (signal.aborted || (isProblem(error) && error.status >= 400 && error.status < 500 && error.status !== 429)) return;
+/** Hears the feed and asks for what has changed. */
+function keeper(queries: QueryClient): (event: FeedEvent) => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const again = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      for (const list of LISTS) void queries.invalidateQueries({ queryKey: [list] });
+    }, AGAIN_MS);
+  };
+  return (event) => {
+    if (event.kind === "approvals") queries.setQueryData(["approvals"], event.approvals);
+    else if (event.kind === "run") again();
+    else if (event.kind === "refused") void queries.invalidateQueries({ queryKey: ["session"] });
+    else if (event.kind === "lost") useConnection.setState({ isLost: true });
+    else if (event.kind === "open") {
+      useConnection.setState({ isLost: false });
+      again();
     }
-    tell({ lost: true });
-    await new Promise((resolve) => setTimeout(resolve, wait));
-    wait = Math.min(wait * 2, AGAIN_MS[1]);
-  }
+  };
 }
-

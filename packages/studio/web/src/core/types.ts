@@ -7,6 +7,7 @@ export type Session = Schemas["CallerInfo"];
 export type SessionBegun = Schemas["SessionBegun"];
 export type Agent = Schemas["AgentInfo"];
 export type Approval = Schemas["Approval"];
+export type Approvals = Part<Approval>;
 export type AuditLine = Schemas["AuditLine"];
 export type CallFailure = Schemas["CallFailure"];
 export type Delta = Schemas["RunDelta"];

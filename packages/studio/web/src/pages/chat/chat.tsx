@@ -106,7 +106,6 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
     queryKey: ["runs of", session, most],
     queryFn: ({ signal }) => ask<Part<Run>>("GET", "/v1/runs", { signal, query: { session, limit: most } }),
     enabled: session !== "",
-    refetchInterval: 2_000,
   });
   const shown = (runs.data?.items ?? []).filter((each) => !each.parent).reverse();
   const last = shown.at(-1);
@@ -168,14 +167,12 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
 
 function Turn({ run, onAgain }: { run: Run; onAgain: (question: string) => void }) {
   const say = useText(TEXTS);
-  const common = useText(COMMON);
   const followed = useRun(run.id);
   const approvals = useApprovals().data?.items.filter((each) => each.run === run.id) ?? [];
   const found = turn(followed.entries);
   return (
     <article aria-busy={!found.isOver}>
       <TurnView turn={found} words={followed.words} approvals={approvals} />
-      {followed.isLost && !found.isOver && <p role="status">{common("offline")}</p>}
       {run.status === "interrupted" && (
         <button type="button" onClick={() => void ask("POST", `/v1/runs/${run.id}/resume`)}>
           {say("resume")}

@@ -35,7 +35,7 @@ export function Composer(props: {
     setSending(true);
     setError(undefined);
     try {
-      const session = props.session || crypto.randomUUID();
+      const session = props.session || once();
       const attachments = await Promise.all(files.map(attached));
       const body = { agent: props.agent, question, session, ...(attachments.length ? { attachments } : {}) };
       // The same message sent again, since its answer was lost, starts nothing a second time.

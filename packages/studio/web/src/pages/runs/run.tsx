@@ -7,7 +7,6 @@ import { ask, once, send } from "../../core/api";
 import { useRun } from "../../core/follow";
 import { dictionary, usePreferences, useText } from "../../core/language";
 import { cut, span, told, time } from "../../core/shown";
-import { COMMON } from "../../core/texts";
 import { turn } from "../../core/turns";
 import type { RunDetails } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
@@ -46,7 +45,6 @@ const TEXTS = dictionary(
 
 export function RunPage({ run }: { run: string }) {
   const say = useText(TEXTS);
-  const common = useText(COMMON);
   const language = usePreferences((each) => each.language);
   const known = useQueryClient();
   const navigate = useNavigate();
@@ -123,7 +121,6 @@ export function RunPage({ run }: { run: string }) {
           {[act.error, fork.error, save.error].filter(Boolean).map((error, place) => (
             <Failure key={place} error={error} />
           ))}
-          {followed.isLost && <p role="status">{common("offline")}</p>}
           <Waterfall run={run} entries={followed.entries.length} />
           <TurnView turn={turn(followed.entries)} words={followed.words} approvals={found.approvals} />
         </>

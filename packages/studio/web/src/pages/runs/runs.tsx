@@ -56,7 +56,6 @@ function List() {
       ask<Part<Run>>("GET", "/v1/runs", { signal, query: { ...filters, limit: 50, cursor: pageParam } }),
     initialPageParam: "",
     getNextPageParam: (last) => last.next,
-    refetchInterval: 2_000,
   });
 
   function filter(name: keyof Filters, value: string) {

@@ -1,0 +1,89 @@
+"""What happens is seen as it happens, in many tabs at once, and again when the server was killed and is back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.web import listening
+
+from .conftest import Studio, Watched, studio_in
+from .speaking import SpeakingApi
+
+pytestmark = pytest.mark.row("F2")
+
+TABS = 8
+LOST = "The connection to the server is lost. Trying again…"
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[SpeakingApi]:
+    """The model of the studio."""
+    async with SpeakingApi().served(tmp_path) as speaking:
+        yield speaking
+
+
+async def ask(page: Page, question: str) -> None:
+    await page.get_by_role("textbox", name="Message").fill(question)
+    await page.get_by_role("textbox", name="Message").press("Enter")
+
+
+async def test_eight_tabs_stay_live_with_one_stream_and_another_takes_over(
+    api: SpeakingApi, studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    first = await watched.page(browser, studio, "en-GB")
+    feeds: list[Page] = []
+    context = first.context
+    context.on("request", lambda sent: feeds.append(sent.frame.page) if "/v1/events" in sent.url else None)
+    await first.goto(studio.url)
+    await expect(first.get_by_role("heading", name="Chat")).to_be_visible()
+    tabs = [first, *[await context.new_page() for _ in range(TABS - 1)]]
+    for tab in tabs[1:]:
+        await tab.goto(studio.url.partition("#")[0])
+    await asyncio.gather(*(ask(tab, f"Question {number}") for number, tab in enumerate(tabs)))
+    await api.say("Once upon ")
+    for tab in tabs:
+        await expect(tab.locator("[aria-busy=true].writing")).to_have_text("Once upon")
+    assert {*feeds} == {first}  # eight runs that go on, and one tab that reads of them
+    await first.close()
+    await api.say("a time ")
+    for tab in tabs[1:]:
+        await expect(tab.locator("[aria-busy=true].writing")).to_have_text("Once upon a time", timeout=2_000)
+    assert len({*feeds}) == 2
+    await api.say("there was.", None)
+    for tab in tabs[1:]:
+        await expect(tab.get_by_role("log")).to_contain_text("Once upon a time there was.")
+        await expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+async def test_a_server_that_is_killed_while_a_model_speaks_is_gone_on_with_when_it_is_back(
+    bundle: None, api: SpeakingApi, tmp_path: Path, browser: Browser, watched: Watched
+) -> None:
+    with listening() as free:
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+    with studio_in(tmp_path, place) as studio:
+        page = await watched.page(browser, studio, "en-GB")
+        await page.goto(studio.url)
+        await ask(page, "Tell me a story")
+        await api.say("Once upon ")
+        await expect(page.locator(".writing[aria-busy=true]")).to_have_text("Once upon")
+        await page.get_by_role("textbox", name="Message").fill("And then?")
+        studio.kill()
+        await expect(page.get_by_role("status").filter(has_text=LOST)).to_be_visible()
+    with studio_in(tmp_path, place):
+        await expect(page.get_by_role("status").filter(has_text=LOST)).to_have_count(0)
+        await expect(page.get_by_role("textbox", name="Message")).to_have_value("And then?")
+        await expect(page.locator(".writing[aria-busy=true]")).to_have_count(0)
+        await api.say("a time.", None)
+        await page.get_by_role("button", name="Resume").click()
+        await expect(page.get_by_role("log")).to_contain_text("Once upon a time.")
+        await expect(page.get_by_role("button", name="Resume")).to_have_count(0)
+        await expect(page.get_by_role("log").get_by_text("Tell me a story")).to_have_count(1)
+        assert api.asked == 2
+    lost = [error for error in watched.errors if "ERR_" in error]
+    assert lost  # the browser says of itself that a server is away
+    watched.errors[:] = [error for error in watched.errors if error not in lost]
