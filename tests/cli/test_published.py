@@ -17,7 +17,7 @@ from actum.compose.workflows import open_workflows
 from actum.core.call import ToolCall
 from actum.core.event import RunResult
 from actum.runs.runner import Runner
-from actum.server.workflows import PublishedOffer
+from actum.server.published import PublishedOffer
 from actum.storage.place import open_journal
 
 Run = Callable[..., Result]
@@ -289,3 +289,24 @@ def test_a_run_that_a_door_began_with_a_publication_is_gone_on_with_by_the_comma
         yes = json.dumps({"choice": "yes"})
         done = run("resume", result.run_id, "--answer", f"{result.pending[0].id}={yes}", *RECORD)
         assert (done.exit_code, "old x" in done.stdout) == (0, True), (name, done.output)
+
+
+def test_a_tool_is_published_compared_taken_out_of_use_and_goes_on_after_a_new_start(run: Run, home: Path) -> None:
+    file = home / "times.json"
+    declared = {"name": "times", "description": "Times.", "parameters": {"n": "integer"}}
+    file.write_text(json.dumps({**declared, "python": "def main(n):\n    return 2 * n\n"}), "utf-8")
+    assert told(run("tools", "publish", "times.json", *RECORD)) == "times@1 is published."
+    three = {**declared, "parameters": {"n": "integer", "m": "integer"}, "python": "def main(n, m):\n    return n\n"}
+    file.write_text(json.dumps(three), "utf-8")
+    changed = run("tools", "diff", "times", "times.json", *RECORD)
+    assert changed.stdout.splitlines()[-1] == '+ parameter m: null → {"type":"integer"}'
+    assert "breaks callers: callers have to give it now" in changed.stderr
+    assert json.loads(told(run("tools", "publish", "times.json", "--json", *RECORD)))["number"] == 2
+    assert told(run("tools", "rollback", "times", "1", *RECORD)) == "times@3 is published."
+    withdrawn = told(run("tools", "unpublish", "times", *RECORD))
+    assert withdrawn == "times@3 is no longer in use; to publish it anew: actum tools rollback times 3"
+    file.write_text(json.dumps({**three, "name": "add"}), "utf-8")
+    taken = run("tools", "publish", "times.json", "--tools", "tools.py", *RECORD)
+    assert (taken.exit_code, "'add' is a tool here" in taken.output) == (2, True)
+    listed = [each["name"] for each in json.loads(told(run("tools", "list", "--json", "--tools", "tools.py")))]
+    assert listed[0] == "add", "the group's own list is still there"

@@ -47,6 +47,17 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "rm": "Remove an API. Its secrets are kept.",
             "login": "Log in at an API, in a browser. Nothing opens without a yes.",
             "logout": "Forget the log-in at an API, and give the token back to its issuer.",
+            "publish": "Publish a tool under the next number. A tool with a mistake is not published.",
+            "rollback": (
+                "Publish an older publication anew, under the next number. Runs under way keep the version they began "
+                "with."
+            ),
+            "unpublish": ("Take a tool out of use: from now on no call of it is made, not even by runs under way."),
+            "versions": "List the publications of a tool, the latest first.",
+            "diff": (
+                "Show what differs between two versions of a tool: fields and parameters, and what breaks those who "
+                "call it."
+            ),
             "list": "List the tools, with what using them does.",
             "search": "Find tools by what they do, as a model finds them. Exit code 1 when there is none.",
             "show": "Show one tool: what it does, what it takes, what using it does.",

@@ -29,6 +29,7 @@ from ..server.access import is_loopback
 from ..server.admission import Admission
 from ..server.api.api import AgentsByName, Api, Tasking
 from ..server.api.connected import TenantModels
+from ..server.published import PublishedOffer
 from ..server.verifier import Verifier, WantedLater
 from ..server.workflows import WorkflowsByName
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX
@@ -53,6 +54,7 @@ def open_a2a_door(
     who: Identity,
     workflows: WorkflowsByName | None = None,
     connections: TenantModels | None = None,
+    published: PublishedOffer | None = None,
 ) -> A2ARoutes:
     """The door of A2A.
 
@@ -67,12 +69,13 @@ def open_a2a_door(
         who: on whose behalf whoever comes is served where no key is wanted.
         workflows: of the server; None for none.
         connections: the models that tenants have connected; None for none.
+        published: what tenants have published; by default their workflows alone.
 
     Raises:
         UsageError: the settings contradict themselves, or name a secret that is not there.
     """
     table, serve, clock = settings.serve.a2a, settings.serve, SystemClock()
-    api = Api(runner, agents, clock, tasking, workflows, connections=connections)
+    api = Api(runner, agents, clock, tasking, workflows, connections=connections, published=published)
     tasks = TaskService(api, input_modes=table.input_modes, repeats=table.repeats)
     if table.agent and table.agent not in agents.names:
         raise UsageError("[serve.a2a] agent: there is no agent {agent!r}", agent=table.agent)

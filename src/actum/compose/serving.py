@@ -48,6 +48,7 @@ from ..server.models.agents.executor import AgentExecutor, AgentServing
 from ..server.news import NewsRoutes
 from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
+from ..server.published import PublishedOffer
 from ..server.route_group import RouteGroup
 from ..server.stored_keys import StoredKeys
 from ..server.studio import StudioRoutes
@@ -56,7 +57,6 @@ from ..server.triggers import TriggerRoutes
 from ..server.verifier import Verifier, wants_token
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
 from ..server.web_application import NotReady, WebApplication, WebApplicationSettings, request_id
-from ..server.workflows import PublishedOffer
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.guard import is_here
 from ..triggers.watch import Watcher
@@ -67,6 +67,7 @@ from .features import features_of
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_connections, open_models_door
+from .published.tools import DeclaredTools
 from .secrets import kept_secrets, open_secrets
 from .settings import LoginTable, ServeSettings, Settings
 from .settings_watch import SettingsWatch, open_egress
@@ -123,6 +124,10 @@ def open_doors(
             kept.
     """
     secrets = open_secrets(os.environ)
+    offer = None
+    if workflows is not None:
+        tools_of = DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents)
+        offer = PublishedOffer(workflows, tools_of.of)
     mcp = McpService(
         with_labels([*tools, *(workflows.tools if workflows is not None else [])], settings.tool_labels),
         instructions=settings.instructions,
@@ -132,7 +137,7 @@ def open_doors(
         journal=journal,
         who=who,
         keys=mcp_keys(settings, os.environ),
-        offer=PublishedOffer(workflows) if workflows is not None else None,
+        offer=offer,
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)
@@ -147,9 +152,10 @@ def open_doors(
         secrets=kept,
         browsers=browsers,
         connections=connections,
+        published=offer,
     )
     executor = AgentExecutor(
-        Api(runner, agents, SystemClock(), workflows=workflows, connections=connections),
+        Api(runner, agents, SystemClock(), workflows=workflows, connections=connections, published=offer),
         AgentServing(hold_s=settings.serve.hold_s),
     )
     models = open_models_door(settings, os.environ, journal, agents.names, executor, connections)
@@ -179,6 +185,7 @@ def open_doors(
                 who=who,
                 workflows=workflows,
                 connections=connections,
+                published=offer,
             )
         )
     return [*doors, models, *catalog, api]

@@ -416,6 +416,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         agents: agents by their names; see `AgentTable`.
         workflows: workflows by their names; see `WorkflowTable`.
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
+        tool_modules: patterns of the modules whose functions a published tool may name: `modules` in `[tools]`.
         tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
             inside. A token without it is not accepted then. Empty where all users belong to one tenant.
         serve: how `actum serve` is reached.
@@ -449,6 +450,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     agents: dict[str, AgentTable] = {}
     workflows: dict[str, WorkflowTable] = {}
     tool_labels: dict[str, ToolLabels] = {}
+    tool_modules: tuple[str, ...] = ()
     tenant_claim: str = ""
     serve: ServeSettings = ServeSettings()
     tasks: TaskSettings = TaskSettings()
@@ -691,7 +693,7 @@ def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
     """What is wrong with a file of settings, as TOML reads it."""
     plain = {name: value for name, value in found.items() if name != "tools" or not isinstance(value, dict)}
     plain = {name: value for name, value in plain.items() if not _is_feature(name, value)}
-    for internal in ("tool_labels", "sources", "features"):
+    for internal in ("tool_labels", "tool_modules", "sources", "features"):
         if plain.pop(internal, None) is not None:
             yield Fault((internal,), f"unknown field `{internal}`", 'What tools do is said by [tools."name"]')
     yield from faults_in(SettingsFile, plain, "settings")
@@ -699,8 +701,9 @@ def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
     for name, value in tools.items() if isinstance(tools, dict) else ():
         if isinstance(value, dict):
             yield from faults_in(ToolLabels, value, f"fields of [tools.{_toml_text(name)}]", ("tools", name))
-        elif name == USE:
-            yield from faults_in(SettingsFile, {"tools": value}, "settings", ())
+        elif name in (USE, MODULES):
+            field = "tools" if name == USE else "tool_modules"
+            yield from faults_in(SettingsFile, {field: value}, "settings", ())
         else:
             hint = f'[tools] has {USE} = [...], and tables such as [tools."crm_*"]{meant(name, [USE])}'
             yield Fault(("tools", name), f"unknown field `{name}`", hint)
@@ -743,6 +746,8 @@ _FEATURE_NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
 
 USE = "use"
 """In `[tools]`: the list of places, where tables stand beside it."""
+MODULES = "modules"
+"""In `[tools]`: the modules whose functions published tools may name."""
 
 
 def _sorted_out(found: dict[str, object]) -> dict[str, object]:
@@ -754,6 +759,7 @@ def _sorted_out(found: dict[str, object]) -> dict[str, object]:
         return found if tools is None else found | {"tools": tools}
     labels = {name: table for name, table in tools.items() if isinstance(table, dict)}
     found |= {"tool_labels": labels} if labels else {}
+    found |= {"tool_modules": tools[MODULES]} if MODULES in tools and MODULES not in labels else {}
     return found | ({"tools": tools[USE]} if USE in tools and USE not in labels else {})
 
 

@@ -28,7 +28,7 @@ from ..journal.recording import RunState
 from ..runs.options import Emit
 from ..runs.run import Stopping
 from ..runs.runner import Begins, Runner
-from ..server.workflows import PublishedOffer
+from ..server.published import PublishedOffer
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
 from ..tasks.child import main
@@ -38,6 +38,7 @@ from ..tasks.queue import TaskLimits
 from .agents import Agents, make_runner, open_agents
 from .features import features_of, take_into_use
 from .journals import journal_path, read_journal_key
+from .published.tools import DeclaredTools
 from .secrets import open_secrets
 from .settings import Settings
 from .task_queue import DIRECT
@@ -91,7 +92,10 @@ class SettingsBuilder:
         self._journal = journal
         self._agents = agents
         self._workflows = workflows or Workflows(settings, environment, folder, journal=journal)
-        self._published = PublishedOffer(self._workflows)
+        declared = DeclaredTools(
+            settings, environment, folder, journal=journal, workflows=self._workflows, agents=agents
+        )
+        self._published = PublishedOffer(self._workflows, declared.of)
         self._runner: Runner | None = None
 
     def can_build(self, name: str) -> bool:

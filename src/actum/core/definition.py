@@ -46,6 +46,10 @@ class BadText(UsageError):
         self.problems = tuple(problems)
 
 
+class UnderstatedEffects(BadText):
+    """A definition says that less happens than what happens where it is carried out."""
+
+
 class NameTaken(UsageError):
     """Nothing can be published under a name that means something else where it would be served.
 
@@ -67,10 +71,14 @@ class ReadDefinition(Struct, frozen=True, kw_only=True):
     Attributes:
         name: the name that the text gives itself; empty where a text of this kind has none.
         about: what lists tell of it, for `PublicationInUse.about`.
+        names_secret: it names a secret, so that only an administrator may publish it.
+        is_code: it holds code, or names a function: likewise, and over HTTP only where the server wants a key.
     """
 
     name: str = ""
     about: str = ""
+    names_secret: bool = False
+    is_code: bool = False
 
 
 class DefinitionChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -84,6 +92,7 @@ class DefinitionChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
         node: the node that the field belongs to; empty for a field of the definition.
         old: what was there before; for a node its type.
         new: what is there now; for a node its type.
+        breaks: why those who use the definition as it was may fail with the new one; empty where they do not.
     """
 
     kind: Literal["added", "removed", "changed"]
@@ -92,3 +101,4 @@ class DefinitionChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     node: str = ""
     old: Json = None
     new: Json = None
+    breaks: str = ""

@@ -53,13 +53,17 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
         open: `async (app, who)`: what publishes the texts of the caller's tenant, a `runs.definitions.Publisher`,
             where more than `read` takes part, such as the tools of a server; None in the place of it where the caller
             has none of this kind.
-        means: `async (app, name)`: what else a name means on the server, such as `an agent`; empty for nothing.
+        means: `async (app, who, name)`: what else a name means on the server for a caller, such as `an agent`; empty
+            for nothing.
         may_see: `(who, name)`: whether a caller may know of a name; what the caller may not know of is not there.
-        readers: the scopes with one of which a caller may see what is published. All else needs the scope `admin`.
+        readers: the scopes with one of which a caller may see what is published.
+        builders: the scopes that let a caller save, check and publish; one of them is enough.
         uses_tools: whether texts name tools of the settings, so that the commands take `--tools` and `--mcp`.
         example: a file of this kind, as `--help` names one.
         differs_in: what counts as a difference, behind the help of `diff`, such as `: lines`.
         own: the operations that the feature brings itself: of `list`, `get`, `check`.
+        stops: whether runs under way can not use either what was taken out of use.
+        is_listed: whether there are the commands `list` and `show`.
         empty: what a person is told where there are none.
         remarks: what a person is told of a text that was just published.
     """
@@ -73,10 +77,13 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
     means: Callable[..., Awaitable[str]] | None = None
     may_see: Callable[..., bool] = lambda who, name: True
     readers: tuple[str, ...] = ("admin",)
+    builders: tuple[str, ...] = ("admin",)
     uses_tools: bool = False
     example: str = ""
     differs_in: str = ""
     own: frozenset[str] = frozenset()
+    stops: bool = False
+    is_listed: bool = True
     empty: str = "There is nothing."
     remarks: Callable[[str], Sequence[AnswerText]] = lambda text: ()
 

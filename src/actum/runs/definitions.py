@@ -16,6 +16,8 @@ from .administration import put_on_record
 
 Check = Callable[[str, str], Awaitable[ReadDefinition]]
 """Reads a text that is to stand under a name, and says what is in it."""
+Permit = Callable[[ReadDefinition], None]
+"""Raises what speaks against publishing a text."""
 
 
 class Publisher:
@@ -75,7 +77,9 @@ class Publisher:
             raise BadText([TextProblem(told, hint=f"write name: {name}", path="name")])
         return read
 
-    async def publish(self, name: str, *, revision: int | None = None, by: str = "", key_id: str = "") -> Publication:
+    async def publish(
+        self, name: str, *, revision: int | None = None, by: str = "", key_id: str = "", permit: Permit | None = None
+    ) -> Publication:
         """Publish a draft, if nothing is wrong with it, and put that on record.
 
         Args:
@@ -83,6 +87,7 @@ class Publisher:
             revision: the revision that the caller has looked at; None to publish whatever the draft is now.
             by: who publishes.
             key_id: the id of the key with which `by` showed who they are; empty at a terminal.
+            permit: raises what speaks against the text; nothing by default.
 
         Raises:
             UnknownName: there is no draft.
@@ -97,14 +102,16 @@ class Publisher:
             raise no_draft(self.kind, name)
         if revision is not None and revision != draft.revision:
             raise StaleDraft(draft, revision)
-        about = (await self.check(name, draft.text)).about
+        about = await self._permitted(name, draft.text, permit)
         made = await definitions.publish(
             self.kind, name, revision=draft.revision, tenant=self._tenant, by=by, about=about
         )
         await self._tell("publish", made, by, key_id)
         return made
 
-    async def rollback(self, name: str, number: int, *, by: str = "", key_id: str = "") -> Publication:
+    async def rollback(
+        self, name: str, number: int, *, by: str = "", key_id: str = "", permit: Permit | None = None
+    ) -> Publication:
         """Publish an older publication anew, if nothing is wrong with it by now, and put that on record.
 
         Raises:
@@ -117,7 +124,7 @@ class Publisher:
         older = await definitions.published(self.kind, name, number, tenant=self._tenant)
         if older is None:
             raise no_publication(self.kind, name, number)
-        about = (await self.check(name, older.text)).about
+        about = await self._permitted(name, older.text, permit)
         made = await definitions.rollback(self.kind, name, number, tenant=self._tenant, by=by, about=about)
         await self._tell("rollback", made, by, key_id)
         return made
@@ -139,6 +146,13 @@ class Publisher:
         was = await self._journal.definitions.unpublish(self.kind, name, tenant=self._tenant)
         await self._tell("unpublish", was, by, key_id)
         return was, await self._used_by(name) if self._used_by is not None else ()
+
+    async def _permitted(self, name: str, text: str, permit: Permit | None) -> str:
+        """What lists are told of a text that may be published."""
+        read = await self.check(name, text)
+        if permit is not None:
+            permit(read)
+        return read.about
 
     async def _tell(self, verb: str, made: Publication, by: str, key_id: str) -> None:
         told: JsonObject = {"name": made.name, "number": made.number, "digest": made.digest, "again": made.again}

@@ -16,8 +16,9 @@ import msgspec
 import typer
 
 from ...agents.agent import Agent
-from ...compose.agents import make_runner
+from ...compose.agents import make_runner, open_agents
 from ...compose.models import make_model
+from ...compose.published.tools import DeclaredTools
 from ...compose.secrets import open_secrets
 from ...compose.settings import MEMORY, Settings, WorkflowTable, choose_agent, table_of
 from ...compose.workflows import WorkflowParts, open_workflows, published_workflows, workflow_models, workflow_settings
@@ -43,7 +44,7 @@ from ...core.run.pending import Pending, over_at
 from ...journal.named import find_run
 from ...journal.recording import RunState
 from ...runs.options import Emit
-from ...server.workflows import PublishedOffer
+from ...server.published import PublishedOffer
 from ...workflow.conversation import SPEAKER
 from ...workflow.waiting import WAIT_S
 from ...workflow.workflow import Workflow
@@ -156,6 +157,7 @@ def resume(
         async with (
             loading.tools(settings, terminal) as loaded,
             open_workflows(settings, os.environ, Path.cwd(), journal=opened) as workflows,
+            open_agents(settings, os.environ, Path.cwd(), journal=opened, approver=approver) as agents,
         ):
             runner = make_runner(
                 settings,
@@ -165,7 +167,10 @@ def resume(
                 approver=approver,
                 secrets=open_secrets(os.environ),
             )
-            runner = await PublishedOffer(workflows).runner_of(runner, state.beginning())
+            declared = DeclaredTools(
+                settings, os.environ, Path.cwd(), journal=opened, workflows=workflows, agents=agents
+            )
+            runner = await PublishedOffer(workflows, declared.of).runner_of(runner, state.beginning())
             try:
                 result = await runner.resume(call_id, answers, accept=accept, emit=trace.show)
             except ReplayDiverged as error:

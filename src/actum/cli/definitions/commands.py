@@ -85,8 +85,9 @@ def add_definition_commands(app: typer.Typer, kind: DefinitionKind, operations: 
     commands = _DefinitionCommands(kind)
     app.command("publish")(commands.publish())
     commands.operated = add_commands(app, operations)
-    app.command("list")(commands.list())
-    app.command("show")(commands.show())
+    if kind.is_listed:
+        app.command("list")(commands.list())
+        app.command("show")(commands.show())
     app.command("diff")(commands.diff())
 
 
@@ -333,6 +334,8 @@ def _tell_changes(terminal: Terminal, changes: Sequence[DefinitionChange]) -> No
         if change.what not in ("node", "edge"):
             line += f": {_short(change.old)} → {_short(change.new)}"
         terminal.text(line)
+        if change.breaks:
+            terminal.note(tr("  breaks callers: {why}", why=tr(change.breaks)))
 
 
 def _short(value: Json) -> str:

@@ -25,12 +25,14 @@ from ...protocols.plain_text import shown
 from ...runs.given_tools import sort_out
 from ...runs.tool_search import ToolIndex
 from ...schema.signature import ToolWarning
+from ...server.api.tools.kind import OPERATIONS, TOOLS
 from ...toolsets.declared.declaration import declaration_schema
 from ...toolsets.function.function import FunctionTool
 from ...toolsets.http.toolset import ApiToolset
 from ...toolsets.wrappers import innermost, label_problems
 from .. import loading, options
 from ..conversation.call import find_tool
+from ..definitions.commands import add_definition_commands
 from ..exit_codes import DONE, FAILED
 from ..language import tr
 from ..options import JsonFlag, McpFlag, ToolsFlag
@@ -46,6 +48,7 @@ app.command("update")(apis.update)
 app.command("rm")(apis.remove)
 app.command("login")(apis.login)
 app.command("logout")(apis.logout)
+add_definition_commands(app, TOOLS, OPERATIONS)
 
 ToolName = Annotated[str, typer.Argument(help="The tool's name.")]
 

@@ -42,7 +42,8 @@ from ...runs.tool_search import ToolIndex
 from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
 from ...workflow.speaker import WorkflowModel
-from ..workflows import GivenWorkflows, PublishedOffer, WorkflowsByName
+from ..published import PublishedOffer
+from ..workflows import GivenWorkflows, WorkflowsByName
 from .connected import TenantModels
 from .records import POLL_S, Recorded, Records, no_agent
 from .work import RunJob, Work
@@ -160,6 +161,7 @@ class Api:
         secrets: the secrets that administrators set.
         browsers: the sessions of browsers; None where no key is wanted.
         connections: the models that tenants have connected; None where nobody can connect one.
+        published: what tenants have published; by default their workflows alone.
 
     Attributes:
         offers: the names of what the server has.
@@ -177,6 +179,7 @@ class Api:
         secrets: KeptSecrets | None = None,
         browsers: BrowserSessions | None = None,
         connections: TenantModels | None = None,
+        published: PublishedOffer | None = None,
     ) -> None:
         self.browsers = browsers
         self.connections = connections
@@ -185,7 +188,7 @@ class Api:
         self.features = features
         self.runner = runner
         self.workflows: WorkflowsByName = workflows or GivenWorkflows({})
-        self.published = PublishedOffer(self.workflows)
+        self.published = published or PublishedOffer(self.workflows)
         self.agents = agents
         self.clock = clock
         self.journal = runner.journal
@@ -240,7 +243,7 @@ class Api:
         )
         own = await self.runner.list_tools()
         names = {tool.name for tool in own}
-        published = [each.tool for name, each in (await self.published.listed(who.tenant)).items() if name not in names]
+        published = [each for name, each in (await self.published.tools(who.tenant)).items() if name not in names]
         return [*own, *published], lambda tool: who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)
 
     async def search_tools(self, who: Identity, words: str, limit: int) -> list[Tool]:
@@ -268,15 +271,15 @@ class Api:
             Refusal: there is no such tool for the caller.
         """
         tool = next((tool for tool in await self.runner.list_tools() if tool.name == name), None)
-        if tool is None and (listed := (await self.published.listed(who.tenant)).get(name)) is not None:
-            tool = listed.tool
+        if tool is None:
+            tool = (await self.published.tools(who.tenant)).get(name)
         if tool is None or not who.may_use("tool", name):
             raise Refusal(404, "unknown_tool", "There is no tool of this name that this key may use.")
         return tool
 
     async def runner_for(self, who: Identity, tool: str) -> Runner:
-        """What makes a call of a tool that a caller may name: for a published workflow of the caller's tenant, a runner
-        with the publication in use.
+        """What makes a call of a tool that a caller may name: for what the caller's tenant has published, a runner with
+        the publication in use.
         """
         if any(each.name == tool for each in await self.runner.list_tools()):
             return self.runner
@@ -351,8 +354,8 @@ class Api:
         """The agent that can go on with a run; None where this server has none, and for a run of a workflow."""
         if started.workflow:
             return None
-        if started.uses:
-            return await self.published.agent_of(started)
+        if (speaker := await self.published.agent_of(started)) is not None:
+            return speaker
         return (
             await self._with_model(started.tenant, self.agents.get(started.agent)) if self._has_agent(started) else None
         )
@@ -514,7 +517,7 @@ class Api:
                 )
 
             return self.work.start(run_id, started.request, carry_out)
-        if not started.uses and not self._has_agent(started):
+        if started.agent not in started.uses and not self._has_agent(started):
             raise no_agent(recorded)
 
         async def answer(emit: Emit) -> RunResult:

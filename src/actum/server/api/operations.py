@@ -23,12 +23,14 @@ from .approvals import operations as approvals
 from .runs import feed, timeline
 from .runs import operations as runs
 from .tasks import operations as tasks
+from .tools import kind as tool_kind
 from .tools import operations as tools
 from .workflows import kind as workflow_kind
 from .workflows import operations as workflows
 
 OPERATIONS: tuple[Operation, ...] = (
     *tools.OPERATIONS,
+    *tool_kind.OPERATIONS,
     *runs.OPERATIONS,
     *timeline.OPERATIONS,
     *feed.OPERATIONS,

@@ -39,6 +39,7 @@ from ...features.refusal import Refusal, not_found
 from ...runs.runner import Runner
 from ..login.browser_sessions import BrowserSessions
 from ..login.same_site import own_origin
+from ..published import PublishedOffer
 from ..route_group import identity_of, language_of
 from ..scopes import allows
 from ..workflows import WorkflowsByName
@@ -80,6 +81,7 @@ class ApiRoutes:
         secrets: the secrets that administrators set; None for none.
         browsers: the sessions of browsers; None where no key is wanted.
         connections: the models that tenants have connected; None where nobody can connect one.
+        published: what tenants have published; by default their workflows alone.
 
     Attributes:
         api: the runs that the door carries out.
@@ -99,11 +101,12 @@ class ApiRoutes:
         secrets: KeptSecrets | None = None,
         browsers: BrowserSessions | None = None,
         connections: TenantModels | None = None,
+        published: PublishedOffer | None = None,
     ) -> None:
         self.streams = Streams()
         given = agents or GivenAgents({})
         time = clock or SystemClock()
-        self.api = Api(runner, given, time, tasking, workflows, features, secrets, browsers, connections)
+        self.api = Api(runner, given, time, tasking, workflows, features, secrets, browsers, connections, published)
         self._drain_s = drain_s
         operations = [*OPERATIONS, *recorded(features)]
         self.api.offers = offered(operations)

@@ -50,9 +50,9 @@ from ...runs.given_tools import Toolish
 from ...runs.options import Emit
 from ...runs.run import Stopping
 from ...runs.runner import Runner
-from ...workflow.listing import ListedWorkflow
 from ..access import LOCAL, Access
-from ..workflows import GivenWorkflows, PublishedOffer
+from ..published import PublishedOffer
+from ..workflows import GivenWorkflows
 from .calls import (
     INVALID_PARAMS,
     TOO_DEEP,
@@ -130,7 +130,7 @@ class PublishedTools(NamedTuple):
         tools: the tools.
     """
 
-    listed: Mapping[str, ListedWorkflow]
+    listed: Mapping[str, Tool]
     own: ListedTools
     tools: ListedTools
 
@@ -371,10 +371,10 @@ class McpService:
 
     async def _published_tools(self, tenant: str, own: ListedTools) -> ListedTools:
         """What a tenant has published as tools, but for names that mean something else here."""
-        listed = await self._offer.listed(tenant)
+        listed = await self._offer.tools(tenant)
         known = self._published.get(tenant)
         if known is None or known.listed is not listed or known.own is not own:
-            tools = [each.tool for name, each in listed.items() if served_name(name) not in own.by_name]
+            tools = [each for name, each in listed.items() if served_name(name) not in own.by_name]
             known = PublishedTools(listed, own, ListedTools(tools, known.tools if known is not None else None))
             while len(self._published) >= TENANTS_MAX:
                 del self._published[next(iter(self._published))]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
@@ -335,6 +336,10 @@ class _Reading:
             checked_name(declared.name)
         except UsageError as error:
             self._wrong(str(error), "name")
+        alphabets = {_alphabet(sign) for sign in declared.name if sign.isalpha()}
+        if len(alphabets & _ALIKE) > 1:
+            told = f"the name {declared.name[:60]!r} mixes alphabets whose letters look alike"
+            self._wrong(told, "name", hint="use letters of one of them")
         for field, text in (("description", declared.description), ("parameters", dumps(declared.parameters))):
             if plain(text) != text:
                 self._wrong(f"{field} has characters that nobody sees", field, hint="take them out")
@@ -354,6 +359,14 @@ class _Reading:
             for name in sorted(set(names) - known):
                 place = (field,) if field == "sinks" else (declared.place, field)
                 self._wrong(f"{field}: {name[:60]!r} is none of the parameters", *place)
+
+
+_ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"})
+"""Alphabets that have letters in common, to the eye."""
+
+
+def _alphabet(sign: str) -> str:
+    return unicodedata.name(sign, "").partition(" ")[0]
 
 
 def _is_schema(value: JsonObject) -> bool:

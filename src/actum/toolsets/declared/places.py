@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 from urllib.parse import urlencode
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ...core.call import ToolCall, ToolResult
-from ...core.definition import BadText, TextProblem
+from ...core.definition import BadText, TextProblem, UnderstatedEffects
 from ...core.errors import PermissionDenied, UnknownTool, UsageError
 from ...core.interfaces import Context, Toolset
 from ...core.json import Json, JsonObject
@@ -67,6 +67,7 @@ def declared_tool(
     jail: Jail | None = None,
     egress: Egress | None = None,
     fetcher: Fetcher | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Toolset | Tool:
     """The tool of a declaration, or its definition where the declaration names no place.
 
@@ -76,6 +77,7 @@ def declared_tool(
         jail: the operator's, for code.
         egress: the operator's rules for outgoing calls.
         fetcher: sends the requests of `http`; by default one that reaches the declared origin.
+        elsewhere: what the name of another place stands for.
 
     Raises:
         BadText: the place can not be used as it is declared, or it does more than the declaration says.
@@ -89,6 +91,8 @@ def declared_tool(
     elif function is not None:
         made = function if isinstance(function, FunctionTool) else FunctionTool(function)
         inside, does = FunctionToolset([made]), made.definition.effects
+    elif elsewhere is not None:
+        return _Declared(elsewhere.toolset, declaration, elsewhere.does, must_know=True)
     elif declaration.place:
         raise UsageError("a tool of the place {place} belongs to a server", place=declaration.place)
     else:
@@ -100,17 +104,37 @@ def declared_tool(
     return _Declared(inside, declaration, does)
 
 
-def _tool(declaration: ToolDeclaration, does: frozenset[Effects] | None) -> Tool:
+class Elsewhere(Struct, frozen=True):
+    """What a name of a server stands for, such as a workflow or an agent.
+
+    Attributes:
+        toolset: its one tool, under the name of the declaration.
+        does: its effects; None where they are not known.
+    """
+
+    toolset: Toolset
+    does: frozenset[Effects] | None
+
+
+def _tool(declaration: ToolDeclaration, does: frozenset[Effects] | None, *, must_know: bool = False) -> Tool:
     """The definition of a tool.
 
+    Args:
+        declaration: the declaration.
+        does: the effects of the place; None where they are not known.
+        must_know: effects can be declared only where those of the place are known.
+
     Raises:
-        BadText: the place does more than the declaration says.
+        UnderstatedEffects: the place does more than the declaration says.
     """
     effects = does if declaration.effects is None else declaration.effects
+    if must_know and does is None and effects is not None:
+        told = f"nobody knows what the place {declaration.place} does"
+        raise UnderstatedEffects([TextProblem(told, hint="leave effects out", path="effects")])
     missing = sorted((does or frozenset()) - (effects or frozenset()) - {"read"})
     if missing:
         told = f"the place {declaration.place} has the effect {missing[0]}, and the declaration does not say so"
-        raise BadText([TextProblem(told, hint=f"write {missing[0]} into effects", path="effects")])
+        raise UnderstatedEffects([TextProblem(told, hint=f"write {missing[0]} into effects", path="effects")])
     return Tool(
         name=declaration.name,
         description=declaration.description,
@@ -127,15 +151,24 @@ def _tool(declaration: ToolDeclaration, does: frozenset[Effects] | None) -> Tool
 class _Declared(Wrapper):
     """The one tool of a toolset, with the definition that the declaration gives it, for those who may call it."""
 
-    def __init__(self, toolset: Toolset, declaration: ToolDeclaration, does: frozenset[Effects] | None) -> None:
+    def __init__(
+        self,
+        toolset: Toolset,
+        declaration: ToolDeclaration,
+        does: frozenset[Effects] | None,
+        *,
+        must_know: bool = False,
+    ) -> None:
         self._declaration = declaration
-        self._tool = _tool(declaration, does)
+        self._tool = _tool(declaration, does, must_know=must_know)
         super().__init__(toolset)
 
     def shown(self, tool: Tool) -> Tool:
         own = self._tool
         return structs.replace(
             own,
+            description=own.description or tool.description,
+            parameters=own.parameters if own.property_schemas() else tool.parameters,
             sinks=tool.sinks if own.sinks is None else own.sinks,
             approval=own.approval or tool.approval,
             idempotent=own.idempotent or tool.idempotent,

@@ -135,6 +135,8 @@ async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiR
     _check_person(item, who, body.verdict)
     given = who.vouched(_given(item, body))
     is_complete, goes_on = await answer_and_go_on(api, item, given, who)
+    if body.verdict == "approve":
+        await _check_in_use(api, item)
     return ApiReply(
         Answered(id=ask_id, run=item.run.run_id, verdict=body.verdict, is_complete=is_complete, goes_on=goes_on)
     )
@@ -203,6 +205,24 @@ def _in_words(item: InboxItem, given: GivenAnswer, words: Sequence[str]) -> Give
     if item.asked.kind in MIDWAY and fields_of(schema):
         return replace(given, arguments=read_words(item.asked.id, schema, words))
     return replace(given, text=" ".join(words))
+
+
+async def _check_in_use(api: Api, item: InboxItem) -> None:
+    """Tell a person who has approved a call that the call is refused all the same: its tool was taken out of use.
+
+    Raises:
+        Refusal: it was.
+    """
+    call, run_id = item.asked.pending.call, item.run.run_id
+    entries = (await api.journal.read(run_id))[:1]
+    if call is not None and entries and await api.published.is_withdrawn(RunState(entries).beginning(), call.name):
+        raise Refusal(
+            409,
+            "unpublished",
+            "The tool {tool!r} was taken out of use: its call is refused.",
+            tool=call.name,
+            run=run_id,
+        )
 
 
 async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: Identity) -> tuple[bool, bool]:

@@ -225,6 +225,7 @@ class TextChange(Struct, frozen=True, kw_only=True):
         node: the node of a workflow that a field belongs to; may be empty.
         old: what was there before.
         new: what is there now.
+        breaks: why those who use the definition as it was may fail with the new one; empty where they do not.
     """
 
     kind: Literal["added", "removed", "changed"]
@@ -233,6 +234,7 @@ class TextChange(Struct, frozen=True, kw_only=True):
     node: str
     old: Json
     new: Json
+    breaks: str
 
 
 class TextDifference(Struct, frozen=True, kw_only=True):

@@ -1,8 +1,8 @@
 """The operations that every kind of definitions has, made from the kind: drafts, checks, publications, rollback, the
 end of use, and what differs between two versions.
 
-Whoever publishes decides what the server does on behalf of others: this needs the scope `admin`. Each tenant has
-definitions of its own.
+Whoever publishes decides what the server does on behalf of others: this needs a scope that the kind names. Each tenant
+has definitions of its own. What only an administrator may publish is told by the kind, text by text.
 """
 
 from __future__ import annotations
@@ -11,10 +11,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ....core.call import Problem
-from ....core.definition import BadText, DefinitionChange, NameTaken, ReadDefinition, TextProblem
+from ....core.definition import (
+    BadText,
+    DefinitionChange,
+    NameTaken,
+    ReadDefinition,
+    TextProblem,
+    UnderstatedEffects,
+)
 from ....core.errors import UnknownName, UsageError
 from ....core.json import JsonObject
 from ....core.process.worker_thread import off_loop
@@ -32,7 +39,8 @@ from ....features.definition import DefinitionKind
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Application, Method, Operation
 from ....features.refusal import Refusal, not_found
 from ....journal.lists import read_cursor, write_cursor
-from ....runs.definitions import Publisher
+from ....runs.definitions import Permit, Publisher
+from ...scopes import allows, needs_key, wants
 from ..examples import ASKED_AT
 from ..records import cursors
 from .bodies import (
@@ -109,7 +117,7 @@ class _Handlers:
         who, name, body = asked.who, asked.names["name"], asked.body
         publisher = await self._publisher(app, asked)
         with _refusing(asked):
-            await self._check_free(app, publisher, name)
+            await self._check_free(app, publisher, asked)
             saved = await app.journal.definitions.save(
                 self._kind.name, name, body.text, body.revision, tenant=who.tenant, by=who.principal
             )
@@ -120,8 +128,10 @@ class _Handlers:
         who, name = asked.who, asked.names["name"]
         publisher = await self._publisher(app, asked)
         with _refusing(asked, "draft"):
-            await self._check_free(app, publisher, name)
-            made = await publisher.publish(name, revision=asked.body.revision, by=who.principal, key_id=who.key_id)
+            await self._check_free(app, publisher, asked)
+            made = await publisher.publish(
+                name, revision=asked.body.revision, by=who.principal, key_id=who.key_id, permit=_permit(asked)
+            )
         return ApiReply(_version(made))
 
     async def rollback(self, app: Application, asked: ApiRequest[None, RollbackBody]) -> ApiReply:
@@ -129,8 +139,10 @@ class _Handlers:
         who, name = asked.who, asked.names["name"]
         publisher = await self._publisher(app, asked)
         with _refusing(asked):
-            await self._check_free(app, publisher, name)
-            made = await publisher.rollback(name, asked.body.number, by=who.principal, key_id=who.key_id)
+            await self._check_free(app, publisher, asked)
+            made = await publisher.rollback(
+                name, asked.body.number, by=who.principal, key_id=who.key_id, permit=_permit(asked)
+            )
         return ApiReply(_version(made))
 
     async def unpublish(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
@@ -198,12 +210,13 @@ class _Handlers:
 
         return Publisher(app.journal, self._kind.name, self._kind.plural, check, tenant=tenant)
 
-    async def _check_free(self, app: Application, publisher: Publisher, name: str) -> None:
+    async def _check_free(self, app: Application, publisher: Publisher, asked: ApiRequest[Any, Any]) -> None:
         """Raises:
         NameTaken: the name means something else on this server.
         """
+        name = asked.names["name"]
         publisher.check_name(name)
-        means = await self._kind.means(app, name) if self._kind.means is not None else ""
+        means = await self._kind.means(app, asked.who, name) if self._kind.means is not None else ""
         if means:
             raise NameTaken(name, means, self._kind.name)
 
@@ -220,6 +233,23 @@ class _Handlers:
         if found is not None:
             return found
         raise no_publication(kind, name, number or None) if asked.by_operator else not_found("publication")
+
+
+def _permit(asked: ApiRequest[Any, Any]) -> Permit | None:
+    """What raises a refusal of a text that the caller may not publish; None for the operator, who may all."""
+    if asked.by_operator:
+        return None
+
+    def permit(read: ReadDefinition) -> None:
+        is_admin = allows(asked.who, ("admin",))
+        if read.is_code and not is_admin:
+            raise wants("admin", "to publish code")
+        if read.is_code:
+            needs_key(asked.who, "code")
+        if read.names_secret and not is_admin:
+            raise wants("admin", "to publish what names a secret")
+
+    return permit
 
 
 @contextmanager
@@ -255,9 +285,8 @@ def bad_definition(bad: BadText) -> Refusal:
     problems = tuple(
         Problem(f"line {each.line}, column {each.column}", "definition", each.message) for each in bad.problems
     )
-    return Refusal(
-        422, "definition", "Something is wrong with the definition: {why}.", problems=problems, why=bad.problems[0]
-    )
+    code = "effects" if isinstance(bad, UnderstatedEffects) else "definition"
+    return Refusal(422, code, "Something is wrong with the definition: {why}.", problems=problems, why=bad.problems[0])
 
 
 def told_problem(problem: TextProblem) -> DefinitionProblem:
@@ -280,7 +309,7 @@ def _version(made: PublishedVersion) -> DefinitionVersion:
 
 
 def _change(each: DefinitionChange) -> TextChange:
-    return TextChange(kind=each.kind, what=each.what, place=each.place, node=each.node, old=each.old, new=each.new)
+    return TextChange(**structs.asdict(each))
 
 
 # How they are typed ---------------------------------------------------------------------------------------------------
@@ -304,6 +333,7 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
 
     name = CommandOption(metavar="NAME", help=f"The name of the {kind.name}.")
     keeps = "Runs under way keep the version they began with."
+    ends = "from now on no call of it is made, not even by runs under way." if kind.stops else ""
     return {
         "rollback": Command(
             words=(group, "rollback"),
@@ -318,7 +348,7 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
         ),
         "unpublish": Command(
             words=(group, "unpublish"),
-            help=f"Take a {kind.name} out of use: nothing new begins with it. {keeps}",
+            help=f"Take a {kind.name} out of use: {ends or f'nothing new begins with it. {keeps}'}",
             options={"name": name},
             show=unpublished,
         ),
@@ -353,7 +383,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
     draft = {"name": "booking", "text": text, "revision": 1, "at": ASKED_AT, "by": "root", "published": 0}
     version = {"name": "booking", "number": 1, "digest": "4a5c0f", "at": ASKED_AT, "by": "root", "again": 0}
     info = {"name": "booking", "about": "", "version": 1, "digest": "4a5c0f"}
-    change = {"kind": "added", "what": "node", "place": "book", "node": "", "old": None, "new": "tool"}
+    change = {"kind": "added", "what": "node", "place": "book", "node": "", "old": None, "new": "tool", "breaks": ""}
     in_use = AnswerKind(means="The publication in use.", body=DefinitionVersion, example=version)
 
     def made(
@@ -369,7 +399,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
         example: JsonObject | None = None,
         description: str = "",
         errors: tuple[int, ...] = (),
-        scopes: tuple[str, ...] = ("admin",),
+        scopes: tuple[str, ...] = kind.builders,
     ) -> Operation:
         return Operation(
             id=id,
@@ -484,8 +514,13 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             ),
             at="/{name}/unpublish",
             description=(
-                f"Nothing new begins with the {one} until something is published under its name again. Runs under way "
-                "go on with the versions with which they began, and all publications keep their numbers."
+                f"Nothing new begins with the {one} until something is published under its name again. "
+                + (
+                    "Runs under way make no call of it either, and a call that waits for a person is refused. All "
+                    if kind.stops
+                    else "Runs under way go on with the versions with which they began, and all "
+                )
+                + "publications keep their numbers."
             ),
         ),
         "versions": made(

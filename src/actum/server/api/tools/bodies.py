@@ -22,11 +22,13 @@ class ToolsQuery(Struct, frozen=True, forbid_unknown_fields=True):
         query: what a tool should do, in a few words; the tools that fit best come first. Empty for all tools.
         limit: so many at most.
         cursor: `next` of the part before.
+        drafts: whether tools that have a draft and no publication are listed, too. This needs the scope `build`.
     """
 
     query: Annotated[str, Meta(max_length=500)] = ""
     limit: Limit = 100
     cursor: Cursor = ""
+    drafts: bool = False
 
 
 class ToolInfo(Struct, frozen=True, kw_only=True):
@@ -38,6 +40,7 @@ class ToolInfo(Struct, frozen=True, kw_only=True):
         description: what the tool does and when to use it.
         effects: what a call does to the world; null where nobody said so.
         approval: whether every call waits for a person's approval, whatever the policy says.
+        version: the number of the publication in use, of a tool that was published; 0 for others.
     """
 
     name: str
@@ -45,6 +48,7 @@ class ToolInfo(Struct, frozen=True, kw_only=True):
     description: str
     effects: tuple[Effects, ...] | None
     approval: bool
+    version: int = 0
 
 
 class ToolPage(ListPart[ToolInfo], frozen=True, kw_only=True):
@@ -57,10 +61,12 @@ class ToolSchema(ToolInfo, frozen=True, kw_only=True):
     Attributes:
         parameters: the JSON Schema of the arguments.
         result: the JSON Schema of the result; null where it is not known.
+        declaration: the text that was published, for callers with the scope `build`; null for other tools.
     """
 
     parameters: JsonObject
     result: JsonObject | None
+    declaration: str | None = None
 
 
 class CallBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):

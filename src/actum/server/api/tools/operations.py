@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import islice
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ....core.call import ToolCall, ToolResult
 from ....core.errors import UsageError
 from ....core.event import RunResult
 from ....core.identity import Identity
+from ....core.stored.definitions import checked_name
 from ....core.tool import Tool
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal
@@ -18,16 +19,20 @@ from ....journal.lists import read_cursor, write_cursor
 from ....journal.recording import CallRef
 from ....runs.options import RunOptions
 from ....runs.run import outcome as outcome_of
+from ...scopes import allows, wants
 from ..api import Api, wait_for
 from ..approvals.bodies import waiting_in
 from ..calls import FAILED, call_failure, call_refusal, call_value, not_made
+from ..definitions.bodies import VersionQuery
 from ..examples import APPROVAL, ASK, RUN
 from ..records import Recorded, cursors
 from ..tasks.accepting import accept_call, check_no_task
 from ..tasks.bodies import TaskAccepted
 from .bodies import CallAnswer, CallBody, CallWaits, ToolInfo, ToolPage, ToolSchema, ToolsQuery
+from .kind import TOOLS
 
 CALL = "call"
+NO_VERSIONS: Mapping[str, int] = {}
 _BUSY = frozenset({"user_runs", "user_tokens", "user_cost"})
 """The limits of a user for which a call is not begun."""
 
@@ -50,23 +55,65 @@ class CallOutcome(Struct, frozen=True):
 
 async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
     """The tools that the caller may use; those that fit the words best come first."""
-    query = asked.query
+    query, who = asked.query, asked.who
+    versions = await api.published.versions(who.tenant)
     if query.query.strip():
-        fitting = await api.search_tools(asked.who, query.query, query.limit)
-        return ApiReply(ToolPage(items=tuple(map(tool_info, fitting)), next=None))
-    tools, is_shown = await api.tools(asked.who)
+        fitting = await api.search_tools(who, query.query, query.limit)
+        return ApiReply(ToolPage(items=tuple(tool_info(tool, versions) for tool in fitting), next=None))
+    tools, is_shown = await api.tools(who)
+    if query.drafts:
+        tools = [*tools, *(await _drafted(api, who, {tool.name for tool in tools}))]
     with cursors():
         last = read_cursor(query.cursor, str) if query.cursor else ""
     behind = sorted((tool for tool in tools if tool.name > last), key=lambda tool: tool.name)
     shown = list(islice(filter(is_shown, behind), query.limit + 1))  # no more is looked at than the page takes
     part = shown[: query.limit]
     following = write_cursor(part[-1].name) if len(shown) > len(part) else None
-    return ApiReply(ToolPage(items=tuple(map(tool_info, part)), next=following))
+    return ApiReply(ToolPage(items=tuple(tool_info(tool, versions) for tool in part), next=following))
 
 
-async def get_tool(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
-    """A tool with its schemas."""
-    return ApiReply(tool_schema(await api.tool(asked.who, asked.names["name"])))
+async def _drafted(api: Api, who: Identity, known: set[str]) -> list[Tool]:
+    """The tools that have a draft and no publication; all that is known of them is their names.
+
+    Raises:
+        Refusal: the caller may see no drafts.
+    """
+    if not allows(who, TOOLS.builders):
+        raise wants("build", "to see drafts")
+    lines = await api.journal.definitions.names(TOOLS.name, tenant=who.tenant)
+    return [Tool(name=line.name) for line in lines if not line.published and line.name not in known]
+
+
+async def get_tool(api: Api, asked: ApiRequest[VersionQuery, None]) -> ApiReply:
+    """A tool with its schemas: the one in use, or another publication of the caller's tenant."""
+    who, name, number = asked.who, asked.names["name"], asked.query.version
+    tool = None if number else await api.tool(who, name)
+    versions = await api.published.versions(who.tenant)
+    is_own = tool is not None and tool is not (await api.published.tools(who.tenant)).get(name)
+    if is_own or (not number and name not in versions):
+        assert tool is not None
+        return ApiReply(tool_schema(tool))
+    if number and not (allows(who, TOOLS.builders) and who.may_use("tool", name)):
+        raise wants("build", "to see other versions")
+    found = await api.journal.definitions.published(TOOLS.name, _checked(name), number or None, tenant=who.tenant)
+    own = api.published.tools_of(who.tenant)
+    if found is None or own is None:
+        raise Refusal(404, "unknown_tool", "There is no tool of this name that this key may use.")
+    tool = tool or await own.tool(found)
+    text = found.text if allows(who, TOOLS.builders) else None
+    return ApiReply(structs.replace(tool_schema(tool), version=found.number, declaration=text))
+
+
+def _checked(name: str) -> str:
+    """A name that a published tool can have.
+
+    Raises:
+        Refusal: no tool is called so.
+    """
+    try:
+        return checked_name(name)
+    except UsageError:
+        raise Refusal(404, "unknown_tool", "There is no tool of this name that this key may use.") from None
 
 
 async def call_tool(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
@@ -161,14 +208,20 @@ async def told(api: Api, who: Identity, run_id: str, tool: str, outcome: CallOut
     )
 
 
-def tool_info(tool: Tool) -> ToolInfo:
-    """A tool in a list."""
+def tool_info(tool: Tool, versions: Mapping[str, int] = NO_VERSIONS) -> ToolInfo:
+    """A tool in a list.
+
+    Args:
+        tool: the tool.
+        versions: the numbers of the publications in use.
+    """
     return ToolInfo(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         effects=None if tool.effects is None else tuple(sorted(tool.effects)),
         approval=tool.approval,
+        version=versions.get(tool.name, 0) if tool.from_client else 0,
     )
 
 
@@ -184,6 +237,7 @@ _TOOL = {
     "description": "Add two numbers.",
     "effects": ["read"],
     "approval": False,
+    "version": 0,
 }
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -205,6 +259,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Get a tool with the schemas of its arguments and its result.",
         scopes=("tools",),
         names={"name": "The name of a tool."},
+        query=VersionQuery,
         replies={
             200: AnswerKind(
                 means="The tool.",
@@ -217,6 +272,7 @@ OPERATIONS: tuple[Operation, ...] = (
                         "required": ["a", "b"],
                     },
                     "result": {"type": "integer"},
+                    "declaration": None,
                 },
             )
         },

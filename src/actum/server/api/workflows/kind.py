@@ -19,8 +19,11 @@ async def _open(api: Api, who: Identity) -> Publisher | None:
     return published.publisher(await api.workflows.default_tools()) if published is not None else None
 
 
-async def _means(api: Api, name: str) -> str:
+async def _means(api: Api, who: Identity, name: str) -> str:
     """What else a name means on this server; empty for nothing."""
+    tools = api.published.tools_of(who.tenant)
+    if tools is not None and name in await tools.listed():
+        return "a published tool"
     if name in api.workflows.names:
         return "a workflow of the settings"
     if name in api.agents.names:

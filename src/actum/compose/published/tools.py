@@ -1,0 +1,251 @@
+"""Makes the tools that tenants have published as declarations, with what the settings of the operator allow.
+
+What a tenant has published trusts no address: not even the declared one may lead inside, unless the operator has opened
+it. Code runs in a jail that sees neither the folders nor the variables which the operator's own scripts see.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from msgspec import structs
+
+from ...core.call import ToolCall, ToolResult
+from ...core.definition import BadText, TextProblem
+from ...core.errors import UnknownName, UsageError
+from ...core.identity import Identity
+from ...core.interfaces import Context, Journal
+from ...core.json import Json, dumps
+from ...core.stored.definitions import reference
+from ...core.tool import Effects, Tool
+from ...journal.recording import RunState
+from ...server.api.api import AgentsByName
+from ...server.workflows import WorkflowsByName
+from ...toolsets.declared.declaration import ToolDeclaration
+from ...toolsets.declared.places import Elsewhere, declared_tool
+from ...toolsets.declared.published import MadeTool, TenantTools
+from ...toolsets.http.toolset import ANSWER_BYTES_MAX, ANSWER_S_MAX
+from ...toolsets.wrappers import Wrapper, labels_of
+from ...transport.fetcher import Fetcher
+from ...transport.guard import AddressRefused, Guard
+from ...transport.http import HttpFailure
+from ...workflow.workflow import Workflow
+from ..settings import Settings
+from ..settings_watch import open_egress
+from ..user_code import kind_of, load_object
+from ..workflows import meaning_of
+
+TENANTS_MAX = 1_000
+"""The number of tenants whose published tools are kept open."""
+TASK = "task"
+
+
+class DeclaredTools:
+    """The published tools of all tenants.
+
+    Args:
+        settings: of the operator.
+        environment: the variables of this process.
+        folder: to which paths of the settings are relative.
+        journal: keeps the texts, and the runs.
+        workflows: the workflows of the server, which a declaration may name.
+        agents: the agents of the server, likewise.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        environment: Mapping[str, str],
+        folder: Path,
+        *,
+        journal: Journal,
+        workflows: WorkflowsByName,
+        agents: AgentsByName,
+    ) -> None:
+        self.settings = settings
+        self.journal = journal
+        self.workflows = workflows
+        self.agents = agents
+        self.egress = open_egress(settings, environment)
+        self.guard = Guard(egress=self.egress)  # no address is named by a person here
+        self.fetcher = Fetcher(self.guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=ANSWER_S_MAX)
+        own = settings.sandbox.jail(folder)
+        self.jail = structs.replace(own, read=(), write=(), environment={})
+        self._tenants: dict[str, TenantTools] = {}
+
+    def of(self, tenant: str) -> TenantTools:
+        """The published tools of a tenant."""
+        if tenant not in self._tenants:
+            while len(self._tenants) >= TENANTS_MAX:
+                del self._tenants[next(iter(self._tenants))]
+            places = PlacesOfTenant(self, tenant)
+            self._tenants[tenant] = TenantTools(self.journal.definitions, places, tenant=tenant)
+        return self._tenants[tenant]
+
+
+class PlacesOfTenant:
+    """Makes tools of the declarations of one tenant; see `DeclaredPlaces`.
+
+    Args:
+        declared: what all tenants share.
+        tenant: the tenant.
+    """
+
+    def __init__(self, declared: DeclaredTools, tenant: str) -> None:
+        self._declared = declared
+        self._tenant = tenant
+
+    def shown(self, tool: Tool) -> Tool:
+        """The definition with the operator's word on what the tool does."""
+        return labels_of(tool.name, self._declared.settings.tool_labels).on(tool)
+
+    def means(self, name: str) -> str:
+        """What a name means by the settings; see `DeclaredPlaces.means`."""
+        return meaning_of(self._declared.settings, name)
+
+    async def make(self, declaration: ToolDeclaration, began_with: Mapping[str, int] | None = None) -> MadeTool:
+        """The tool of a declaration; see `DeclaredPlaces.make`.
+
+        Raises:
+            BadText: the place can not be used as it is declared, or does more than the declaration says.
+        """
+        if declaration.workflow is not None:
+            return await self._of_workflow(declaration, declaration.workflow, began_with)
+        if declaration.agent is not None:
+            return await self._of_agent(declaration, declaration.agent)
+        if declaration.mcp is not None or declaration.a2a is not None:
+            named = declaration.mcp.server if declaration.mcp is not None else ""
+            named = declaration.a2a.agent if declaration.a2a is not None else named
+            raise _missing(declaration, f"there is no {_WORDS[declaration.place]} {named[:100]!r} of this tenant")
+        shared = self._declared
+        function = self._function(declaration.module) if declaration.module is not None else None
+        made = declared_tool(
+            declaration, function=function, jail=shared.jail, egress=shared.egress, fetcher=shared.fetcher
+        )
+        assert not isinstance(made, Tool), "a declaration without a place is published by nobody"
+        return MadeTool(made)
+
+    async def check(self, declaration: ToolDeclaration, who: Identity) -> None:
+        """Whether the address of the place may be reached, and whether the publisher may use what the place names.
+
+        Raises:
+            BadText: it may not, or they may not.
+        """
+        if declaration.http is not None:
+            address = urlsplit(declaration.http.url)
+            try:
+                await self._declared.guard.check(f"{address.scheme}://{address.netloc}")
+            except AddressRefused as refused:
+                raise BadText([TextProblem(f"the address can not be called: {refused}", path="http.url")]) from None
+            except HttpFailure:
+                pass  # its name is not known now: each call looks again
+        named = declaration.workflow or declaration.agent
+        if named is None:
+            return
+        name = reference(named)[0]
+        may = who.may_use("agent", name)
+        if may and declaration.agent is not None:
+            may = self._declared.agents.get(name).is_for(who.principal, who.roles)
+        if not may:
+            raise _missing(declaration, f"there is no {declaration.place} {name!r} here that you may use")
+
+    def _function(self, spec: str) -> Callable[..., object]:
+        """The function that `package.module:function` names, of a module that the operator allows.
+
+        Raises:
+            BadText: the operator does not allow the module, or there is no such function.
+        """
+        module, _, name = spec.partition(":")
+        allowed = self._declared.settings.tool_modules
+        if not _is_allowed(module, allowed):
+            told = f"the module {module!r} is none of those that [tools] modules allows"
+            raise BadText([TextProblem(told, hint="ask the operator of the server", path="module")])
+        try:
+            found = load_object(spec)
+        except UsageError as error:
+            raise BadText([TextProblem(str(error), path="module")]) from None
+        if not callable(found) or isinstance(found, type) or name.startswith("_"):
+            raise BadText([TextProblem(f"{spec} is {kind_of(found)}, and no function", path="module")])
+        if not _is_allowed(str(getattr(inspect.unwrap(found), "__module__", "")), allowed):
+            told = f"{name!r} is a function of another module, which [tools] modules does not allow"
+            raise BadText([TextProblem(told, path="module")])
+        return found
+
+    async def _of_workflow(
+        self, declaration: ToolDeclaration, named: str, began_with: Mapping[str, int] | None
+    ) -> MadeTool:
+        workflows = self._declared.workflows
+        name, number = reference(named)
+        uses: dict[str, int] = {}
+        try:
+            if name in workflows.names and number is None:
+                workflow = await workflows.opened(name)
+            else:
+                published = await workflows.published(self._tenant)
+                if published is None:
+                    raise UnknownName("nothing is published here")
+                number = began_with.get(named, number) if began_with is not None else number
+                workflow = await published.open(name, number, began_with=began_with)
+                uses = {named: workflow.version, **workflow.uses}
+        except UsageError as error:
+            raise _missing(declaration, str(error)) from None
+        opened = partial(self._workflow_of_run, workflow)
+        toolset = workflow.as_tool(declaration.name, declaration.description, given_by="client", opened=opened)
+        (tool,) = await toolset.list_tools()
+        made = declared_tool(declaration, elsewhere=Elsewhere(toolset, tool.effects))
+        assert not isinstance(made, Tool)
+        return MadeTool(made, uses, is_kept=False)
+
+    async def _workflow_of_run(self, workflow: Workflow, run_id: str, context: Context) -> Workflow:
+        """The workflow that a call means: the run of the call goes on with what it began with."""
+        entries = (await self._declared.journal.read(run_id, tenant=context.tenant))[:1]
+        if not entries or not entries[0].payload:
+            return workflow
+        return await self._declared.workflows.of(run_id, RunState(entries).beginning())
+
+    async def _of_agent(self, declaration: ToolDeclaration, named: str) -> MadeTool:
+        name, number = reference(named)
+        try:
+            if number is not None:
+                raise UnknownName("the agents of the settings have no versions: write agent: {name}", name=name)
+            agent = self._declared.agents.get(name)
+        except UsageError as error:
+            raise _missing(declaration, str(error)) from None
+        does: frozenset[Effects] | None = frozenset()
+        for tool in await agent.list_tools():
+            does = None if does is None or tool.effects is None else does | tool.effects
+        toolset = agent.as_tool(declaration.name, declaration.description)
+        names = {name for name, _ in _properties(declaration)}
+        toolset = _AsTask(toolset) if names and TASK not in names else toolset
+        made = declared_tool(declaration, elsewhere=Elsewhere(toolset, does))
+        assert not isinstance(made, Tool)
+        return MadeTool(made, is_kept=False)
+
+
+class _AsTask(Wrapper):
+    """An agent as a tool with parameters of its own: their values are the task, as JSON."""
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Hand the task over."""
+        return await super().execute(structs.replace(call, arguments={TASK: dumps(call.arguments)}), context)
+
+
+_WORDS = {"mcp": "server", "a2a": "remote agent"}
+
+
+def _missing(declaration: ToolDeclaration, told: str) -> BadText:
+    return BadText([TextProblem(told, path=declaration.place)])
+
+
+def _properties(declaration: ToolDeclaration) -> list[tuple[str, Json]]:
+    found = declaration.parameters.get("properties")
+    return list(found.items()) if isinstance(found, dict) else []
+
+
+def _is_allowed(module: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(module, pattern) for pattern in patterns)

@@ -1,0 +1,227 @@
+"""What each tenant has published, as a server offers it: workflows as agents and tools, and tools.
+
+What is published holds from the next request on, in every process. A run goes on with the publications with which it
+began, which are in `Started.uses`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
+
+from ..agents.agent import Agent
+from ..core.definition import BadText
+from ..core.errors import JournalError, UnknownName, UsageError
+from ..core.run.record import Started
+from ..core.tool import Tool
+from ..runs.runner import Runner
+from ..toolsets.declared.published import USES, ListedTool, MadeTool, TenantTools
+from ..workflow.listing import ListedWorkflow
+from ..workflow.workflow import Workflow
+from .workflows import WorkflowsByName
+
+LOOK_S = 1.0
+"""How long a list waits for a busy journal, where an earlier list is known."""
+TENANTS_MAX = 1_000
+"""The number of tenants whose lists of tools are kept."""
+
+Listed = TypeVar("Listed")
+ToolsOfTenant = Callable[[str], TenantTools]
+"""The published tools of a tenant."""
+
+
+class _Tools(NamedTuple):
+    """The published tools of a tenant, and the lists that they were made of."""
+
+    workflows: Mapping[str, ListedWorkflow]
+    declared: Mapping[str, ListedTool]
+    tools: Mapping[str, Tool]
+
+
+class PublishedOffer:
+    """What each tenant has published, as tools and agents.
+
+    Args:
+        workflows: the workflows of the server.
+        tools: the published tools of a tenant; None where nobody can publish any.
+    """
+
+    def __init__(self, workflows: WorkflowsByName, tools: ToolsOfTenant | None = None) -> None:
+        self._workflows = workflows
+        self._tools_of = tools
+        self._lists: dict[str, _Tools] = {}
+
+    # Lists ------------------------------------------------------------------------------------------------------------
+
+    async def listed(self, tenant: str) -> Mapping[str, ListedWorkflow]:
+        """The workflows that a tenant has published, in the order of their names: the same object as long as nothing is
+        published. While the journal does not answer, this is the list that was read last.
+        """
+        published = await self._workflows.published(tenant)
+        return {} if published is None else await _in_time(published.listed(), published.latest)
+
+    def tools_of(self, tenant: str) -> TenantTools | None:
+        """The published tools of a tenant; None where nobody can publish any."""
+        return self._tools_of(tenant) if self._tools_of is not None else None
+
+    async def tools(self, tenant: str) -> Mapping[str, Tool]:
+        """What a tenant has published, as tools: the same object as long as nothing is published. A workflow and a tool
+        of one name: the workflow is meant.
+        """
+        workflows, own = await self.listed(tenant), self.tools_of(tenant)
+        declared = {} if own is None else await _in_time(own.listed(), own.latest)
+        known = self._lists.get(tenant)
+        if known is None or known.workflows is not workflows or known.declared is not declared:
+            tools = {name: each.tool for name, each in declared.items()}
+            tools |= {name: each.tool for name, each in workflows.items()}
+            known = _Tools(workflows, declared, tools)
+            while len(self._lists) >= TENANTS_MAX:
+                del self._lists[next(iter(self._lists))]
+            self._lists[tenant] = known
+        return known.tools
+
+    async def versions(self, tenant: str) -> Mapping[str, int]:
+        """The number of the publication in use of each published tool that is no workflow."""
+        own = self.tools_of(tenant)
+        return {} if own is None else {name: each.publication.number for name, each in (await own.listed()).items()}
+
+    async def publications_made(self, tenant: str) -> int:
+        """How often a tenant has published something: read in the same time however much that is."""
+        published, own = await self._workflows.published(tenant), self.tools_of(tenant)
+        made = await published.publications_made() if published is not None else 0
+        return made + (await own.publications_made() if own is not None else 0)
+
+    # Calls ------------------------------------------------------------------------------------------------------------
+
+    async def runner(self, among: Runner, tenant: str, name: str) -> Runner | None:
+        """What makes a call of a published tool or workflow; None where the tenant has none of this name.
+
+        Args:
+            among: judges and writes down the calls of the server.
+            tenant: who calls.
+            name: the name of the tool.
+
+        Raises:
+            UsageError: it can not be called now.
+        """
+        workflow = await self.open(tenant, name)
+        if workflow is not None:
+            return _caller(among, workflow)
+        own = self.tools_of(tenant)
+        if own is None or name not in await own.listed():
+            return None
+        with suppress(UnknownName):
+            return _with_tool(among, await _opened(own, name))
+        return None
+
+    async def runner_of(self, among: Runner, started: Started) -> Runner:
+        """What can go on with a run of direct calls: with the publications with which the run began.
+
+        Raises:
+            UsageError: what the run calls can not be called now.
+        """
+        if not started.uses:
+            return among
+        named = next(iter(started.uses))
+        if not named.startswith(USES):
+            return _caller(among, await self._with_version(started, named))
+        own, name = self.tools_of(started.tenant), named.removeprefix(USES)
+        if own is None:
+            raise UsageError("no published tools are kept here, and the run uses {name!r}", name=name)
+        return _with_tool(among, await _opened(own, name, started.uses))
+
+    async def is_withdrawn(self, started: Started, name: str) -> bool:
+        """Whether a run calls a published tool that was taken out of use since.
+
+        Args:
+            started: the first record of the run.
+            name: what the run calls.
+        """
+        own = self.tools_of(started.tenant)
+        return own is not None and USES + name in started.uses and not await own.is_in_use(name)
+
+    # Agents -----------------------------------------------------------------------------------------------------------
+
+    async def agent(self, tenant: str, name: str) -> Agent[object] | None:
+        """An agent that stands for a published workflow; None where the tenant has none of this name.
+
+        Raises:
+            UsageError: the workflow can not be run now.
+        """
+        workflow = await self.open(tenant, name)
+        return self._workflows.speaker(workflow, tenant) if workflow is not None else None
+
+    async def agent_of(self, started: Started) -> Agent[object] | None:
+        """The agent that can go on with a run of an agent that stands for a published workflow; None for another run.
+
+        Raises:
+            UsageError: the workflow can not be run now.
+        """
+        if started.agent not in started.uses:
+            return None
+        return self._workflows.speaker(await self._with_version(started, started.agent), started.tenant)
+
+    async def open(self, tenant: str, name: str) -> Workflow | None:
+        """The publication in use of a tenant's workflow; None where the tenant has none of this name.
+
+        Raises:
+            UsageError: the workflow can not be run now.
+        """
+        published = await self._workflows.published(tenant)
+        if published is None or name not in await published.listed():
+            return None
+        with suppress(UnknownName):
+            try:
+                return await published.open(name)
+            except BadText as bad:
+                raise _not_now(name, bad) from None
+        return None
+
+    async def _with_version(self, started: Started, name: str) -> Workflow:
+        published = await self._workflows.published(started.tenant)
+        if published is None:
+            raise UsageError("the journal keeps no published workflows, and the run uses {name!r}", name=name)
+        try:
+            return await published.with_version(name, started.uses)
+        except BadText as bad:
+            raise _not_now(name, bad) from None
+
+
+async def _in_time(reading: Awaitable[Listed], latest: Listed | None) -> Listed:
+    """A list; the one that was read last, while the journal does not answer."""
+    try:
+        async with asyncio.timeout(LOOK_S if latest is not None else None):
+            return await reading
+    except (TimeoutError, JournalError):
+        if latest is None:
+            raise
+        return latest
+
+
+async def _opened(own: TenantTools, name: str, uses: Mapping[str, int] | None = None) -> MadeTool:
+    """A published tool: the one in use, or with the publications of a run.
+
+    Raises:
+        UnknownName: there is no such publication.
+        UsageError: it can not be called now.
+    """
+    try:
+        return await own.open(name, uses[USES + name] if uses is not None else None, began_with=uses)
+    except BadText as bad:
+        raise UsageError(
+            "the tool {name!r} can not be called now: {why}", name=name, why=bad.problems[0].message
+        ) from None
+
+
+def _caller(among: Runner, workflow: Workflow) -> Runner:
+    return among.with_tools([workflow.as_tool(given_by="client")]).with_uses(workflow.own_uses)
+
+
+def _with_tool(among: Runner, made: MadeTool) -> Runner:
+    return among.with_tools([made.toolset]).with_uses(made.uses)
+
+
+def _not_now(name: str, bad: BadText) -> UsageError:
+    return UsageError("the workflow {name!r} can not be run now: {why}", name=name, why=bad.problems[0].message)

@@ -1,0 +1,278 @@
+"""The tools that a tenant has published as declarations: listed without their texts, opened when one is called.
+
+A run keeps the publications with which it began. The name alone can be taken out of use: from then on no call of the
+tool is made, not even by a run that keeps an older publication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+import msgspec
+from msgspec import Struct, structs
+
+from ...core.call import ToolCall, ToolResult
+from ...core.definition import BadText, TextProblem
+from ...core.errors import JournalError, PermissionDenied, Unavailable, UsageError
+from ...core.identity import Identity
+from ...core.interfaces import Context, Toolset
+from ...core.process.worker_thread import off_loop
+from ...core.stored.definitions import Definitions, Publication, PublicationInUse, no_publication
+from ...core.tool import Tool
+from ..wrappers import Wrapper
+from .declaration import ToolDeclaration, read_declaration
+
+KIND: Final = "tool"
+USES: Final = f"{KIND}/"
+"""`tool/weather_api: 2` in `Started.uses`: the run began with publication 2 of this tool."""
+OPENED_MAX = 200
+"""The number of opened publications that are kept."""
+
+
+class MadeTool(Struct, frozen=True):
+    """A tool that was made of a declaration.
+
+    Attributes:
+        toolset: has the one tool.
+        uses: the publications that the tool stands for beside its own, as in `Started.uses`.
+        is_kept: whether the same can be used for every later call of the same publication.
+    """
+
+    toolset: Toolset
+    uses: Mapping[str, int] = {}
+    is_kept: bool = True
+
+
+class DeclaredPlaces(Protocol):
+    """Makes tools of the declarations of one tenant."""
+
+    async def make(self, declaration: ToolDeclaration, began_with: Mapping[str, int] | None = None) -> MadeTool:
+        """The tool of a declaration.
+
+        Args:
+            declaration: as it was read.
+            began_with: as in `Started.uses`, of a run that is to go on; None for a run that begins.
+
+        Raises:
+            BadText: the place can not be used as it is declared, or does more than the declaration says.
+        """
+
+    async def check(self, declaration: ToolDeclaration, who: Identity) -> None:
+        """Whether the address of the place may be reached, and whether the publisher may use what the place names.
+
+        Raises:
+            BadText: it may not, or they may not.
+        """
+
+    def shown(self, tool: Tool) -> Tool:
+        """The definition with the operator's word on what the tool does."""
+
+    def means(self, name: str) -> str:
+        """What a name means by the settings, such as `an agent`; empty for nothing."""
+
+
+class ListedTool(Struct, frozen=True):
+    """A published tool in a list.
+
+    Attributes:
+        publication: which publication is in use.
+        tool: its definition.
+    """
+
+    publication: PublicationInUse
+    tool: Tool
+
+
+class CheckedTool(Struct, frozen=True):
+    """A text that can be published.
+
+    Attributes:
+        declaration: what the text declares.
+        tool: the tool, as lists tell it.
+    """
+
+    declaration: ToolDeclaration
+    tool: Tool
+
+    @property
+    def about(self) -> str:
+        """What lists are told of the text, for `PublicationInUse.about`."""
+        return msgspec.json.encode(self.tool).decode()
+
+
+class TenantTools:
+    """The published tools of a tenant.
+
+    Args:
+        definitions: keeps the texts.
+        places: makes tools of declarations.
+        tenant: whose tools these are.
+
+    Attributes:
+        latest: what `listed` gave when it could last be read; None before.
+    """
+
+    def __init__(self, definitions: Definitions, places: DeclaredPlaces, *, tenant: str = "") -> None:
+        self._definitions = definitions
+        self._places = places
+        self._tenant = tenant
+        self.latest: Mapping[str, ListedTool] | None = None
+        self._made = -1
+        self._listed: Mapping[str, ListedTool] | None = None
+        self._in_use: set[str] = set()
+        self._opened: dict[tuple[str, int], MadeTool] = {}
+
+    async def listed(self) -> Mapping[str, ListedTool]:
+        """The tools in use, in the order of their names: the same object as long as nothing is published.
+
+        No text is read. A publication whose card this version of the program can not read is left out.
+        """
+        await self._look()
+        if self._listed is None:
+            made, known, found = self._made, self.latest or {}, dict[str, ListedTool]()
+            for line in await self._definitions.in_use(KIND, tenant=self._tenant):
+                before = known.get(line.name)
+                same = before if before is not None and before.publication == line else self._line(line)
+                if same is not None:
+                    found[line.name] = same
+            self.latest = found
+            if made != self._made:
+                return found  # something was published in the meantime
+            self._listed = found
+        return self._listed
+
+    def means(self, name: str) -> str:
+        """What a name means by the settings, such as `an agent`; empty for nothing."""
+        return self._places.means(name)
+
+    async def publications_made(self) -> int:
+        """How often something was published here, or taken out of use."""
+        return await self._definitions.publications_made(KIND, tenant=self._tenant)
+
+    async def open(
+        self, name: str, number: int | None = None, *, began_with: Mapping[str, int] | None = None
+    ) -> MadeTool:
+        """A published tool, with its own publication among those that it uses.
+
+        Args:
+            name: what it is called.
+            number: which publication; None for the one in use.
+            began_with: as for `DeclaredPlaces.make`.
+
+        Raises:
+            UnknownName: there is no such publication.
+            BadText: the publication can not be used now.
+        """
+        known = self._opened.get((name, number)) if number is not None else None
+        if known is not None:
+            return known
+        publication = await self._definitions.published(KIND, name, number, tenant=self._tenant)
+        if publication is None:
+            raise no_publication(KIND, name, number)
+        text = publication.text
+        made = await self._places.make(await off_loop(len(text), read_declaration, text), began_with)
+        toolset = _Published(made.toolset, name, self.is_in_use, self._places.shown)
+        opened = MadeTool(toolset, {USES + name: publication.number, **made.uses}, made.is_kept)
+        if made.is_kept:
+            while len(self._opened) >= OPENED_MAX:
+                del self._opened[next(iter(self._opened))]
+            self._opened[name, publication.number] = opened
+        return opened
+
+    async def tool(self, publication: Publication) -> Tool:
+        """The definition of a publication.
+
+        Raises:
+            BadText: the publication can not be used now.
+        """
+        (tool,) = await (await self.open(publication.name, publication.number)).toolset.list_tools()
+        return tool
+
+    async def check(self, name: str, text: str, who: Identity) -> CheckedTool:
+        """What a text declares that somebody wants to publish under a name.
+
+        Raises:
+            BadText: something is wrong with it.
+        """
+        declaration = await off_loop(len(text), read_declaration, text)
+        if declaration.name != name:
+            told = f"the definition is called {declaration.name!r}, and not {name!r}"
+            raise BadText([TextProblem(told, hint=f"write name: {name}", path="name")])
+        if not declaration.place:
+            told = "the declaration does not say where the tool runs"
+            raise BadText([TextProblem(told, hint="write http: {url: ...}, or another place")])
+        try:
+            made = await self._places.make(declaration)
+            await self._places.check(declaration, who)
+            (tool,) = await made.toolset.list_tools()
+        except BadText:
+            raise
+        except UsageError as error:
+            raise BadText([TextProblem(str(error), path=declaration.place)]) from None
+        return CheckedTool(declaration, tool)
+
+    def _line(self, line: PublicationInUse) -> ListedTool | None:
+        try:
+            tool = msgspec.json.decode(line.about, type=Tool)
+        except (msgspec.MsgspecError, UsageError):
+            return None
+        return ListedTool(line, self._places.shown(structs.replace(tool, from_client=True)))
+
+    async def is_in_use(self, name: str) -> bool:
+        """Whether a tool of this name is published, and was not taken out of use."""
+        await self._look()
+        if name not in self._in_use:
+            made = self._made
+            if await self._definitions.published(KIND, name, tenant=self._tenant) is None:
+                return False
+            if made != self._made:
+                return True
+            self._in_use.add(name)
+        return True
+
+    async def _look(self) -> None:
+        """Forget what was known of the publications in use where something was published since."""
+        made = await self.publications_made()
+        if made != self._made:
+            self._made, self._listed = made, None
+            self._in_use.clear()
+
+
+class _Published(Wrapper):
+    """A published tool. No call of the tool is made once its name was taken out of use."""
+
+    def __init__(
+        self,
+        toolset: Toolset,
+        name: str,
+        is_in_use: _IsInUse,
+        label: Callable[[Tool], Tool],
+    ) -> None:
+        self._name = name
+        self._is_in_use = is_in_use
+        self._label = label
+        super().__init__(toolset)
+
+    def shown(self, tool: Tool) -> Tool:
+        return self._label(structs.replace(tool, from_client=True))
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Make the call.
+
+        Raises:
+            PermissionDenied: the tool was taken out of use.
+            Unavailable: nobody can tell whether it was.
+        """
+        try:
+            is_in_use = await self._is_in_use(self._name)
+        except JournalError:
+            raise Unavailable("Nobody can tell now whether the tool is in use. Nothing was done.") from None
+        if not is_in_use:
+            raise PermissionDenied("The tool {call!r} was taken out of use. Nothing was done.", call=call.name)
+        return await super().execute(call, context)
+
+
+class _IsInUse(Protocol):
+    async def __call__(self, name: str) -> bool:
+        """Whether something is published under a name."""
