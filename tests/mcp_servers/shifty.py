@@ -2,8 +2,8 @@
 `python shifty.py FOLDER`.
 
 It is written without the SDK, which would not let it misbehave. `FOLDER/state.json` is read anew at each request:
-`tools`, `pages` (items on a page), `ttlMs`, `era`, `resources`, `prompts` (to have any), `answers` (tool to result, or to `{"error": {...}}`),
-`lists` (method to what it answers by the cursor, `first` for none and for an unknown one),
+`tools`, `pages` (items on a page), `ttlMs`, `era`, `resources`, `prompts` (to have any), `answers` (tool to result, or
+to `{"error": {...}}`), `lists` (method to what it answers by the cursor, `first` for none and for an unknown one),
 `asks` (tool to the requests that it makes of the client first). `FOLDER/log.jsonl` gets every message it receives.
 """
 

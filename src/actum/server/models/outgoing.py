@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ...core.errors import ModelError, UsageError
 from ...core.json import Json, JsonObject
-from ...core.model import AllowedTools, NamedTool, ToolChoice
+from ...core.tool import ToolChoice, is_demand
 from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ...dialects.api.openai_chat.request import forms_of
 from ...dialects.losses import Loss
@@ -124,13 +124,8 @@ def _check_demanded(choice: ToolChoice, heard: ToolChoice) -> None:
     Raises:
         UsageError: it can not.
     """
-    if _demands(choice) and not _demands(heard):
+    if is_demand(choice) and not is_demand(heard):
         raise UsageError("tool_choice: a call is demanded, and the API of this model can not be told so")
-
-
-def _demands(choice: ToolChoice) -> bool:
-    word = choice.mode if isinstance(choice, AllowedTools) else choice
-    return word == "required" or isinstance(word, NamedTool)
 
 
 def wants_usage(asked: ModelRequest) -> bool:
