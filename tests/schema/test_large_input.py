@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -31,7 +32,7 @@ from actum.policy.rules import Rule, Rules
 from actum.protocols.bound_text.markup import bind_markup
 from actum.protocols.bound_text.part import Given, NoPlace
 from actum.protocols.sse import SseReader
-from actum.schema.schema import compile_schema
+from actum.schema.schema import Schema, compile_schema
 from actum.server.a2a.reading import read_json as read_a2a
 from tests.effort import effort
 from tests.endurance import share
@@ -109,6 +110,115 @@ def test_reading_json_and_looking_at_its_depth_is_a_call_for_each_object(shape: 
     allowed = 3 * values_in(value) + 1_000
     for work in (lambda: parse(text), lambda: read_json(wire), lambda: read_a2a(wire), lambda: is_too_deep(value)):
         assert calls_of(work) < allowed
+
+
+def web(levels: int, width: int) -> JsonObject:
+    """A schema in which each names the next one so many times."""
+    named: JsonObject = {
+        f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"} for _ in range(width)]} for at in range(levels)
+    }
+    return {**named, f"d{levels}": {"type": "string"}}
+
+
+def deep(levels: int) -> Json:
+    return {"a": deep(levels - 1)} if levels else 1
+
+
+TWICE: list[Json] = [{"$ref": "#"}, {"$ref": "#"}]
+FOREIGN: dict[str, tuple[Callable[[int], JsonObject], JsonObject]] = {
+    "missing": (lambda size: {"required": [f"n{n}" for n in range(size)]}, {}),
+    "missing, described": (
+        lambda size: {
+            "required": [f"n{n}" for n in range(size)],
+            "properties": {f"n{n}": {"type": "string"} for n in range(size)},
+        },
+        {f"N{n}": 1 for n in range(20)},
+    ),
+    "missing, in a web": (
+        lambda size: {
+            "required": [f"n{n}" for n in range(size // 8)],
+            "properties": {f"n{n}": {"$ref": "#/$defs/d0"} for n in range(size // 8)},
+            "$defs": web(3, 15),
+        },
+        {},
+    ),
+    "a web that is too large": (lambda size: {"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": web(5, 10)}, {}),
+    "a union": (
+        lambda size: {"properties": {"a": {"anyOf": [{"type": "integer", "minimum": n} for n in range(size)]}}},
+        {"a": "x"},
+    ),
+    "a union of objects": (
+        lambda size: {"properties": {"a": {"oneOf": [{"type": "object", "required": [f"x{n}"]} for n in range(size)]}}},
+        {"a": '{"b": 1}'},
+    ),
+    "an enumeration": (lambda size: {"properties": {"a": {"enum": [f"x{n}" for n in range(size)]}}}, {"a": "y"}),
+    "a tower": (lambda size: {"allOf": [{"required": [f"a{n}"]} for n in range(size)]}, {}),
+    "a chain": (
+        lambda size: {
+            "properties": {"a": {"$ref": "#/$defs/d0"}},
+            "$defs": {**{f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(size // 4)}, f"d{size // 4}": {}},
+        },
+        {"a": 1},
+    ),
+    "itself twice": (lambda size: {"additionalProperties": {"anyOf": TWICE}}, {"a": deep(80)}),
+    "itself twice, by an anchor": (
+        lambda size: {"$anchor": "n", "additionalProperties": {"oneOf": [{"$ref": "#n"}, {"$ref": "#n"}]}},
+        {"a": deep(80)},
+    ),
+    "looks around": (
+        lambda size: {"properties": {"a": {"type": "string", "pattern": "(?=(a+)+$)b"}}},
+        {"a": "a" * 1_000_000},
+    ),
+    "looks around, of names": (
+        lambda size: {"patternProperties": {"(?=(a+)+$)b": {}}, "not": {"propertyNames": {"pattern": "(?=(a+)+$)b"}}},
+        {"a" * 1_000_000: 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_schema_of_another_party_is_read_in_proportion_and_costs_each_call_little(kind: str) -> None:
+    made, arguments = FOREIGN[kind]
+
+    def compiled(size: int) -> tuple[int, Schema | None]:
+        found: list[Schema] = []
+        schema: JsonObject = {"type": "object", **made(size)}
+        spent = calls_of(lambda: found.append(compile_schema(schema, where="t", foreign=True)))
+        return spent, found[0] if found else None
+
+    once, _ = compiled(2_000)
+    twice, schema = compiled(4_000)
+    assert twice < 2.2 * once + 2_000
+    if schema is not None:  # else it is refused
+        began = time.thread_time()
+        assert calls_of(partial(schema.check, arguments)) < FIXED
+        assert time.thread_time() - began < 1.0  # the validator is one call, and lets no other thread run
+
+
+def test_what_is_not_held_to_a_pattern_is_held_to_all_else() -> None:
+    text: JsonObject = {"type": "string", "pattern": "^(?!x)", "minLength": 2}
+    around: JsonObject = {"type": "object", "properties": {"a": text}}
+    own, foreign = compile_schema(around, where="t"), compile_schema(around, where="t", foreign=True)
+    for compiled in (own, foreign):
+        assert compiled.fits({"a": "ab"})
+        assert not compiled.fits({"a": "xb"})
+        assert not compiled.fits({"a": "b"})
+        assert "matches ^(?!x)" in compiled.check({"a": "xb"}).problems[0].expected
+    assert foreign.fits({"a": "x" * 300})
+    assert not own.fits({"a": "x" * 300})
+    assert not own.fits({"a": "b" * 30_000})
+
+
+def test_a_schema_that_contains_itself_once_holds_for_values_of_any_depth() -> None:
+    tree: JsonObject = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}, "n": {"type": "integer"}},
+    }
+    compiled = compile_schema(tree, where="t", foreign=True)
+    inside: JsonObject = {"n": "5"}
+    for _ in range(80):
+        inside = {"a": inside}
+    assert compiled.check(inside).repairs
 
 
 def test_ever_more_unknown_names_make_no_more_problems_and_no_more_work_to_tell_them() -> None:

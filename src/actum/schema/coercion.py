@@ -49,7 +49,11 @@ SAMPLE_ITEMS = 16
 ALIKE_MAX = 10_000
 """So many values behind a sample are mended."""
 RENAMED_MAX = 100
-"""In an object with more names than this no misspelt name is looked for."""
+"""In an object with more names than this, or where more names are missing, no misspelt name is looked for."""
+COMPARED_MAX = 2_000
+"""So many options of all enumerations are compared with what came,"""
+BRANCHES_MAX = 100
+"""and so many branches of all unions are looked at."""
 
 
 class Mending:
@@ -72,6 +76,7 @@ class Mending:
         self._document = document
         self._coerce = True
         self._alike_left = ALIKE_MAX
+        self._compared_left, self._branches_left = COMPARED_MAX, BRANCHES_MAX
         self._copies: dict[int, Json] = {}  # our own containers by id, held so that no id is used twice
 
     def go_over(
@@ -136,6 +141,8 @@ class Mending:
 
     def _plan_union(self, path: Path, branches: Sequence[Sequence[ValidationError]]) -> Changes | None:
         """The changes by which the first branch fits that can be made to; those of the right kind come first."""
+        branches = branches[: self._branches_left]
+        self._branches_left -= len(branches)
         asked = [{kind for error in branch for kind in _asked_at(error, path)} for branch in branches]
         text = all(kinds and kinds <= {"string", "null"} for kinds in asked)
         for _, branch in sorted(zip(asked, branches, strict=True), key=lambda pair: _rank(pair[0])):
@@ -155,15 +162,24 @@ class Mending:
                 return self._written(value, error)
         for error in group if self._coerce else ():
             if isinstance(error.kind, ValidationErrorKind.Enum):
-                return _as_option(value, error.kind.options)  # type: ignore[arg-type]  # its JSON may hold a Decimal
+                return self._as_option(value, error.kind.options)  # type: ignore[arg-type]  # it may hold a Decimal
             if isinstance(error.kind, ValidationErrorKind.Constant):
-                return _as_option(value, [error.kind.expected_value])  # type: ignore[list-item]  # likewise
+                return self._as_option(value, [error.kind.expected_value])  # type: ignore[list-item]  # likewise
         for error in group if self._coerce else ():
             if isinstance(error.kind, ValidationErrorKind.Type):
                 node = node_at(self._document, error.schema_path[:-1])
                 text = text and set(error.kind.types) <= {"string", "null"}
                 return _as_type(value, error.kind.types, node, text=text)
         return None
+
+    def _as_option(self, value: Json, options: Sequence[Json]) -> Boxed | None:
+        """The one option that is the same text when case and white space are ignored."""
+        if len(options) > self._compared_left:
+            return None
+        self._compared_left -= len(options)
+        came = _plain_text(value)
+        same = [option for option in options if _plain_text(option) == came]
+        return (same[0],) if len(same) == 1 else None
 
     def _written(self, value: Json, error: ValidationError) -> Boxed | None:
         """Text of a kind in its one form, where only that is missing."""
@@ -177,7 +193,9 @@ class Mending:
         """Give a missing parameter the one unexpected argument that can only be meant for it."""
         missing, known = _missing(group, self._document)
         found = self._at(path)
-        if not missing or found is None or not isinstance(found[0], dict) or len(found[0]) > RENAMED_MAX:
+        if not missing or found is None or not isinstance(found[0], dict):
+            return
+        if max(len(found[0]), len(missing)) > RENAMED_MAX:
             return
         closed = unexpected(group)
         names = closed or [name for name in found[0] if name not in known]
@@ -335,10 +353,12 @@ def _missing(group: Iterable[ValidationError], document: JsonObject) -> tuple[li
     """The names that these errors say are missing, and the properties among which they are described."""
     names: list[str] = []
     known: JsonObject = {}
+    before: JsonObject = {}
     for error in group:
         if isinstance(error.kind, ValidationErrorKind.Required) and error.schema_path[-1] == "required":
             names.append(error.kind.property)
-            known = known | node_at(document, [*error.schema_path[:-1], "properties"])
+            if (properties := node_at(document, [*error.schema_path[:-1], "properties"])) is not before:
+                known, before = known | properties, properties
     return names, known
 
 
@@ -399,12 +419,6 @@ def _alike(name: str, target: str) -> bool:
     """The same when case, `_` and `-` are ignored, or one begins with the other."""
     left, right = (re.sub(r"[_\-\s]", "", text).casefold() for text in (name, target))
     return left == right or (min(len(left), len(right)) >= 3 and (left.startswith(right) or right.startswith(left)))
-
-
-def _as_option(value: Json, options: Sequence[Json]) -> Boxed | None:
-    """The one option that is the same text when case and white space are ignored."""
-    same = [option for option in options if _plain_text(option) == _plain_text(value)]
-    return (same[0],) if len(same) == 1 else None
 
 
 def _plain_text(value: Json) -> str:

@@ -20,6 +20,7 @@ import datetime
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Literal
 
 import jsonschema_rs
@@ -29,16 +30,24 @@ from msgspec import Struct
 
 from ..core.call import Problem
 from ..core.errors import BadTool, UsageError
-from ..core.json import Json, JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps, is_too_deep
+from .applied import APPLIED_MAX, applied, depth_of
 from .canonical import Unclear
 from .coercion import NOT_BLANK, Mending, node_at, sample, shorten, show, tell_path, unexpected
 from .kinds import KEYWORD, OTHERWISE, Kind, read_kind
+from .patterns import PATTERNS, held_to_patterns
 
 ROUNDS_MAX = 5
 """How often arguments are mended and looked at again: JSON text in JSON text in a single value is three."""
 
 PROBLEMS_MAX = 8
 """So many problems are told at once; the rest is counted."""
+TOLD_MAX = 32
+"""So many errors of the validator are put into words, from which the problems that are told are chosen,"""
+ERRORS_MAX = 1_000
+"""and so many are looked for."""
+UNION_TOLD_MAX = 32
+"""Of a union so many alternatives are told of."""
 
 VALUES_MAX = 500
 CHARACTERS_MAX = 20_000_000
@@ -48,12 +57,6 @@ validator builds each error with the value that it is about. Of larger arguments
 
 FOREIGN_BYTES_MAX = 512 * 1024
 """A schema of another party may be so large as JSON."""
-APPLIED_MAX = 10_000
-"""So many schemas may hold for one value. A schema of 2 KB can name another one twice, that one a third one twice, and
-so on, until nobody lives to see the end of a check."""
-
-PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
-"""Its engine hands a regular pattern to the linear one; only look-around and back-references are ever backtracked."""
 
 
 class CheckedArguments(Struct, frozen=True):
@@ -74,14 +77,21 @@ class CheckedArguments(Struct, frozen=True):
 class Schema:
     """A compiled JSON Schema. Made by `compile_schema`."""
 
-    __slots__ = ("_all_errors", "_document", "_has_unions", "_is_valid", "_stop_at_first")
+    __slots__ = ("_all_errors", "_depth", "_document", "_has_unions", "_is_valid_at_once", "_stop_at_first")
 
-    def __init__(self, document: JsonObject, validator: jsonschema_rs.Validator) -> None:
+    def __init__(self, document: JsonObject, validator: jsonschema_rs.Validator, depth: int | None) -> None:
         self._document = document
-        self._is_valid = validator.is_valid
+        self._depth = depth
+        self._is_valid_at_once = validator.is_valid
         self._stop_at_first = validator.validate
         self._all_errors = validator.iter_errors
         self._has_unions: bool | None = None
+
+    def _is_too_deep(self, value: Json) -> bool:
+        return self._depth is not None and is_too_deep(value, self._depth)
+
+    def _is_valid(self, value: Json) -> bool:
+        return not self._is_too_deep(value) and self._is_valid_at_once(value)
 
     def problems(self, value: Json) -> tuple[Problem, ...]:
         """What is wrong with a value; empty when it fits."""
@@ -119,7 +129,7 @@ class Schema:
             errors = self._errors(mending.value, is_large=is_large)
         if errors:
             return CheckedArguments(arguments, problems=_problems(errors, self._document))
-        if is_large and not self._is_valid(mending.value):
+        if (is_large or self._depth is not None) and not self._is_valid(mending.value):
             return CheckedArguments(arguments, problems=(_TOO_LARGE,))
         return CheckedArguments(mending.value, _counted(mending))
 
@@ -127,11 +137,14 @@ class Schema:
         """All that is wrong with a value. Of a large value, what is wrong with the first items of its lists, or its
         first error; and none where even that is too much: an error of a union holds all errors of all its branches.
         """
+        if self._is_too_deep(value):
+            return []
         if not is_large:
-            return list(self._all_errors(value))
+            return list(islice(self._all_errors(value), ERRORS_MAX))
         part = sample(value, VALUES_MAX)
         if part is not None and not _is_large(part[0]):
-            errors = [error for error in self._all_errors(part[0]) if not isinstance(error.kind, _OF_WHOLE_LISTS)]
+            found = islice(self._all_errors(part[0]), ERRORS_MAX)
+            errors = [error for error in found if not isinstance(error.kind, _OF_WHOLE_LISTS)]
             if errors:
                 return errors
         if self._has_unions is None:
@@ -169,9 +182,10 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, fore
                 where=where,
                 most=FOREIGN_BYTES_MAX // 1024,
             )
-        document = schema if blanks else _refusing_blanks(schema, schema)
-        if _applied(schema) > APPLIED_MAX:
+        if applied(schema) > APPLIED_MAX:
             raise BadTool("{where}: more than {most} schemas hold for one value", where=where, most=APPLIED_MAX)
+        document = schema if blanks else _refusing_blanks(schema, _Texts(schema))
+        document = held_to_patterns(document, foreign=foreign)
         validator = jsonschema_rs.validator_for(
             document,
             validate_formats=True,
@@ -184,13 +198,15 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, fore
         raise BadTool(
             "{where}: {tell_bad_schema}", where=where, tell_bad_schema=_tell_bad_schema(error, schema)
         ) from None
+    except BadTool:
+        raise
     except RecursionError:
         raise BadTool("{where}: the schema is nested too deep", where=where) from None
     except (ValueError, TypeError) as error:
         raise BadTool("{where}: the schema is not JSON ({why})", where=where, why=str(error)[:100]) from None
     if kinds.bad:
         raise BadTool("{where}: {bad}", where=where, bad=kinds.bad[0])
-    return Schema(document, validator)
+    return Schema(document, validator, depth_of(schema))
 
 
 # A stricter schema: text of a kind is in its one form. ----------------------------------------------------------------
@@ -210,7 +226,7 @@ class _Kinds:
     def __call__(self, node: JsonObject, said: Json, path: Sequence[str | int]) -> _Held:
         try:
             kind = read_kind(said)
-            if "type" in node and _is_text({"type": node["type"]}, node) is False:
+            if "type" in node and _Texts(node).is_text({"type": node["type"]}) is False:
                 raise UsageError("a kind is said of text, and this is {type}", type=dumps(node["type"]))
         except UsageError as error:
             if not self._foreign:
@@ -248,36 +264,53 @@ _LISTS = frozenset({"allOf", "anyOf", "prefixItems", "items"})
 _SCHEMAS = frozenset({"items", "additionalProperties", "additionalItems", "unevaluatedProperties", "then", "else"})
 
 
-def _refusing_blanks(schema: JsonObject, root: JsonObject) -> JsonObject:
+def _refusing_blanks(schema: JsonObject, texts: _Texts) -> JsonObject:
     """The same schema, every path in it the same, that also refuses blank text where text is required."""
     changed = dict(schema)
     for key, value in schema.items():
         if isinstance(value, dict) and key in _MAPS:
-            changed[key] = {name: _refusing_blanks(v, root) if isinstance(v, dict) else v for name, v in value.items()}
+            changed[key] = {name: _refusing_blanks(v, texts) if isinstance(v, dict) else v for name, v in value.items()}
         elif isinstance(value, dict) and key in _SCHEMAS:
-            changed[key] = _refusing_blanks(value, root)
+            changed[key] = _refusing_blanks(value, texts)
         elif isinstance(value, list) and key in _LISTS:
-            changed[key] = [_refusing_blanks(v, root) if isinstance(v, dict) else v for v in value]
+            changed[key] = [_refusing_blanks(v, texts) if isinstance(v, dict) else v for v in value]
     required, properties = schema.get("required"), schema.get("properties")
     if isinstance(required, list) and isinstance(properties, dict):
-        blank = [n for n in required if isinstance(n, str) and _is_text(properties.get(n), root) is True]
+        blank = [n for n in required if isinstance(n, str) and texts.is_text(properties.get(n)) is True]
         if blank and isinstance(schema.get("allOf", []), list):
             rule: JsonObject = {"properties": {name: {"pattern": NOT_BLANK} for name in blank}}
             changed["allOf"] = [*_list(changed.get("allOf")), rule]
     return changed
 
 
-def _is_text(schema: Json, root: JsonObject, depth: int = 8) -> bool | None:
-    """Whether a value may be text that must say something: None when it may be text and may be blank."""
-    if not isinstance(schema, dict) or depth == 0:
-        return False
-    options = [*_list(schema.get("enum")), schema.get("const"), schema.get("default")]
-    if "" in [option for option in options if isinstance(option, str)] or schema.get("minLength") == 0:
-        return None
-    inner = [_is_text(part, root, depth - 1) for part in _parts(schema, root)]
-    if None in inner:
-        return None
-    return schema.get("type") == "string" or "string" in _list(schema.get("type")) or True in inner
+class _Texts:
+    """Tells which values of a schema may be text. Each part of the schema is looked at once, however often it is named.
+
+    Args:
+        root: the whole schema.
+    """
+
+    def __init__(self, root: JsonObject) -> None:
+        self._root = root
+        self._known: dict[tuple[int, int], bool | None] = {}
+
+    def is_text(self, schema: Json, depth: int = 8) -> bool | None:
+        """Whether a value may be text that must say something: None when it may be text and may be blank."""
+        if not isinstance(schema, dict) or depth == 0:
+            return False
+        key = id(schema), depth
+        if key not in self._known:
+            self._known[key] = self._look(schema, depth)
+        return self._known[key]
+
+    def _look(self, schema: JsonObject, depth: int) -> bool | None:
+        options = [*_list(schema.get("enum")), schema.get("const"), schema.get("default")]
+        if "" in [option for option in options if isinstance(option, str)] or schema.get("minLength") == 0:
+            return None
+        inner = [self.is_text(part, depth - 1) for part in _parts(schema, self._root)]
+        if None in inner:
+            return None
+        return schema.get("type") == "string" or "string" in _list(schema.get("type")) or True in inner
 
 
 def _parts(schema: JsonObject, root: JsonObject) -> Iterator[Json]:
@@ -323,8 +356,6 @@ _WIDER_FORMATS: dict[str, Callable[..., bool]] = {"date-time": _is_date_time, "t
 _TOO_LARGE = Problem("", "large", "arguments that fit the schema; these hold too many values to say where they do not")
 _OF_WHOLE_LISTS = (ValidationErrorKind.MinItems, ValidationErrorKind.Contains)
 """What the first items of a list can not be held to."""
-_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
-_REFERENCES = ("$ref", "$dynamicRef")
 
 
 def _is_large(value: Json) -> bool:
@@ -358,43 +389,6 @@ def _has_unions(schema: Json) -> bool:
         elif isinstance(node, list):
             waiting += node
     return False
-
-
-def _applied(document: JsonObject) -> int:
-    """The most schemas of a document that hold for one value; what leads back to itself counts once."""
-    known: dict[int, int] = {}
-
-    def count(node: Json) -> int:
-        if isinstance(node, list):
-            return sum(map(count, node))
-        if not isinstance(node, dict):
-            return 0
-        if id(node) not in known:
-            known[id(node)] = 1  # a circle ends here
-            parts: list[Json] = [node.get(key) for key in _IN_PLACE]
-            dependent = node.get("dependentSchemas")
-            parts += dependent.values() if isinstance(dependent, dict) else ()
-            parts += [_target(document, name) for key in _REFERENCES if isinstance(name := node.get(key), str)]
-            known[id(node)] = min(1 + sum(map(count, parts)), APPLIED_MAX + 1)
-        return known[id(node)]
-
-    waiting: list[Json] = [document]
-    most = 0
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            most = max(most, count(node))
-            waiting += node.values()
-        elif isinstance(node, list):
-            waiting += node
-    return most
-
-
-def _target(document: JsonObject, reference: str) -> Json:
-    """What a reference names; nothing where it leads out, or by an anchor, of which none leads far."""
-    if not reference.startswith("#/"):
-        return document if reference == "#" else None
-    return node_at(document, [step.replace("~1", "/").replace("~0", "~") for step in reference[2:].split("/")])
 
 
 # What is wrong, in words for a model. ---------------------------------------------------------------------------------
@@ -442,7 +436,8 @@ _PHRASES = {
 
 def _problems(errors: Sequence[ValidationError], document: JsonObject) -> tuple[Problem, ...]:
     """The problems in the order in which they should be mended, each once, and not too many."""
-    found = {(p.path, p.rule, p.expected): p for error in errors for p in _tell(error, document)}
+    first = sorted(errors, key=_is_no_gap)[:TOLD_MAX]
+    found = {(p.path, p.rule, p.expected): p for error in first for p in _tell(error, document)}
     untold = sum(max(0, len(unexpected([error])) - PROBLEMS_MAX) for error in errors)
     missing = {problem.path for problem in found.values() if problem.rule == "required"}
     held = {problem.path for problem in found.values() if problem.rule == "kind"}
@@ -450,10 +445,17 @@ def _problems(errors: Sequence[ValidationError], document: JsonObject) -> tuple[
     told = [p for p in told if p.rule != "format" or p.path not in held]  # a kind says the same, and more
     told = [p for p in told if p.rule != "kind" or not p.expected.startswith(OTHERWISE)] or told  # mended with the rest
     told.sort(key=lambda problem: problem.rule != "required")
-    more = max(0, len(told) - PROBLEMS_MAX) + untold
+    more = max(0, len(told) - PROBLEMS_MAX) + untold + len(errors) - len(first)
     if more:
         return (*told[:PROBLEMS_MAX], Problem("", "more", f"{more} further problems mended too"))
     return tuple(told)
+
+
+def _is_no_gap(error: ValidationError) -> bool:
+    """It tells of something else than what is missing."""
+    kind = error.kind
+    is_blank = isinstance(kind, ValidationErrorKind.Pattern) and kind.pattern == NOT_BLANK
+    return not (is_blank or isinstance(kind, ValidationErrorKind.Required))
 
 
 def _counted(mending: Mending) -> tuple[str, ...]:
@@ -501,7 +503,7 @@ def _tell_union(
     error: ValidationError, branches: Sequence[Sequence[ValidationError]], document: JsonObject
 ) -> list[Problem]:
     """One problem that lists the alternatives, or those of the alternative that was nearest to what came."""
-    path = error.instance_path
+    path, branches = error.instance_path, branches[:UNION_TOLD_MAX]
     nearest = [b for b in branches if b and not any(e.instance_path == path and _is_of_kind(e) for e in b)]
     if nearest:
         return [problem for inner in min(nearest, key=len) for problem in _tell(inner, document)]
@@ -541,6 +543,9 @@ def _one_of(options: Sequence[Json]) -> str:
     return f"one of {told}{more}"
 
 
+PARTS_TOLD_MAX = 4
+
+
 def _words(schema: JsonObject, document: JsonObject, depth: int = 4) -> str:
     """A schema in a few words: its type, and what its description says."""
     options = schema.get("enum")
@@ -552,7 +557,7 @@ def _words(schema: JsonObject, document: JsonObject, depth: int = 4) -> str:
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         kind = " or ".join(str(k) for k in kinds)
     else:
-        parts = _parts(schema, document) if depth else ()
+        parts = islice(_parts(schema, document), PARTS_TOLD_MAX) if depth else ()
         inner = [_words(part, document, depth - 1) for part in parts if isinstance(part, dict)]
         kind = " or ".join(dict.fromkeys(inner)) or "a value"
     description = " ".join(str(schema.get("description", "")).split())
