@@ -5,8 +5,9 @@ or in what a client gives. Work on the loop is counted, as in `server/test_large
 from __future__ import annotations
 
 import asyncio
+import threading
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import Any, TypeAlias
 
 import pytest
@@ -15,7 +16,7 @@ from actum import Agent, tool
 from actum.call.limits.limits import Limits
 from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import ToolError
-from actum.core.event import CallProgress, RunResult
+from actum.core.event import CallProgress, Event, RunResult, TextDelta
 from actum.core.interfaces import Context, Toolset
 from actum.core.json import Json, JsonObject, dumps
 from actum.core.message import Reply
@@ -23,6 +24,7 @@ from actum.core.run.record import CallCompleted, Intended
 from actum.core.secrets.redaction import RedactedStream, Redaction
 from actum.core.tool import Tool
 from actum.policy.rules import Rule, Rules
+from actum.runs.streaming import streamed
 from actum.testing import ScriptedModel
 from actum.toolsets.function.function import FunctionTool
 from tests.effort import turns_counted
@@ -192,6 +194,66 @@ async def test_progress_that_is_too_large_is_cut_or_left_out_and_what_comes_afte
     assert first == "a" * RedactedStream.PIECE_MAX + f"[{SIZE} characters: too much to be told]"
     assert second == f"[{len(dumps(SHAPES['wide']))} bytes: too much to be told]"
     assert rest == ["[redacted: secret]", {"step": 3}]
+
+
+def telling(context: Context) -> Json:
+    for step in range(2_000):
+        context.progress({"step": step})
+    return "done"
+
+
+@tool(effects={"read"})
+def in_a_thread(context: Context) -> Json:
+    """Do it."""
+    return telling(context)
+
+
+@tool(effects={"read"})
+def in_pieces() -> Iterator[Json]:
+    """Do it."""
+    for step in range(2_000):
+        yield {"step": step}
+
+
+@tool(effects={"read"})
+async def while_the_loop_waits(context: Context) -> Json:
+    """Do it."""
+    thread = threading.Thread(target=telling, args=[context])
+    thread.start()
+    thread.join()
+    await asyncio.sleep(0)
+    return "done"
+
+
+@pytest.mark.parametrize("of_thread", [in_a_thread, in_pieces, while_the_loop_waits])
+async def test_progress_that_a_thread_tells_without_end_leaves_the_loop_to_others(
+    of_thread: FunctionTool[..., object],
+) -> None:
+    told: list[Json] = []
+
+    def heard(event: object) -> None:
+        if isinstance(event, CallProgress):
+            told.append(event.value)
+
+    script: list[str | Reply] = [Reply.of(calls=[ToolCall("c1", of_thread.name, {})]), "Done."]
+    made = Agent(ScriptedModel(script), [of_thread])
+    async with turns_counted() as turns:
+        assert (await made.run("Go.", emit=heard)).text == "Done."
+    assert turns.held < HELD_MAX
+    assert told[-1] == {"step": 1_999}
+    if of_thread is while_the_loop_waits:
+        assert told[0] == "[1936 before this were left out]"
+    else:
+        assert told == [{"step": step} for step in range(2_000)]
+
+
+async def test_of_progress_that_nobody_reads_only_so_much_is_kept() -> None:
+    async def run(emit: Callable[[Event], None]) -> None:
+        for step in range(3_000):
+            emit(CallProgress("c1", step))
+        emit(TextDelta("Done."))
+
+    assert len([event async for event in streamed(run)]) == 1_001
 
 
 async def test_a_run_that_is_cancelled_while_secrets_are_looked_for_has_the_result_on_record() -> None:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import random
-import threading
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -31,13 +31,14 @@ from ..core.event import CallFinished, CallProgress, CallStarted
 from ..core.interfaces import Context, InputRequired, ProbeResult, Probing, Toolset
 from ..core.json import Json
 from ..core.policy import Ancestor, Facts, Requirement
+from ..core.process.loop_mailbox import LoopMailbox
 from ..core.process.process_limits import NO_PROCESS_LIMITS
 from ..core.process.worker_thread import LARGE, off_loop
 from ..core.run.pending import Pending
 from ..core.run.record import CallCompleted, CallParked, CallRefused, InputRequested, Intended
 from ..core.secret_values import shown_problems
 from ..core.secrets.given import of_this_call
-from ..core.secrets.redaction import WORK, RedactedStream, Redaction
+from ..core.secrets.redaction import WORK, Redaction
 from ..core.told_value import sound
 from ..core.under_way import inside
 from ..journal.excerpt import ResultReader, to_show
@@ -97,9 +98,7 @@ class CallMaker:
         self._breakers = breakers
         self._outside: dict[CallRef, tuple[str, ...]] = {}
         self._told_outside: set[str] = set()
-        self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
         self._notes = NoteWriter(scope)
 
     async def make(self, plan: Plan, standing: CallStanding) -> ToolResult | Pending:
@@ -242,7 +241,7 @@ class CallMaker:
             deps=scope.deps,
             attachments=scope.attachments,
             answers=scope.recording.answers,
-            progress=self._progress and partial(self._progress, scope.redaction.stream(scope.told)),
+            progress=self._told_by_tool(),
             secrets=scope.secrets,
             told=scope.told,
             budget=scope.budget,
@@ -464,17 +463,26 @@ class CallMaker:
             return ToolResult(call.id, error=large.failure())
         return None
 
-    def _tell_progress(self, clean: RedactedStream, context: Context, value: Json) -> None:
-        """Pass progress on, from whichever thread it is told."""
-        if threading.get_ident() == self._thread:
-            self._deliver(clean, context, value)
-        else:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody hears
-                self._loop.call_soon_threadsafe(self._deliver, clean, context, value)
+    def _told_by_tool(self) -> Callable[[Context, Json], None] | None:
+        """What passes progress on, from whichever thread it is told; None where nobody watches."""
+        emit = self._scope.emit
+        if emit is None:
+            return None
+        clean = self._scope.redaction.stream(self._scope.told)
+        teller: Context | None = None
 
-    def _deliver(self, clean: RedactedStream, context: Context, value: Json) -> None:
-        if self._scope.emit is not None and not context.is_over:
-            self._scope.emit(CallProgress(context.call.id, clean.value(value)))
+        def deliver(value: Json) -> None:
+            if teller is not None and not teller.is_over:
+                emit(CallProgress(teller.call.id, clean.value(value)))
+
+        mailbox = LoopMailbox(deliver)
+
+        def tell(context: Context, value: Json) -> None:
+            nonlocal teller
+            teller = context
+            mailbox.tell(value)
+
+        return tell
 
 
 def _looked_through(result: ToolResult, redaction: Redaction, known: frozenset[str]) -> ToolResult:

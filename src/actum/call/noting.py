@@ -42,14 +42,15 @@ class NoteWriter:
         Raises:
             UsageError: the call is over, or the record can not do without a secret.
         """
+        cleaned = _cleaned(self._scope, noted)  # in a thread of the tool's own, which holds up nobody else
         if threading.get_ident() == self._thread:
-            self._write(place, context, noted)
+            self._write(place, context, cleaned)
             return
         done: concurrent.futures.Future[None] = concurrent.futures.Future()
 
         def on_loop() -> None:
             try:
-                self._write(place, context, noted)
+                self._write(place, context, cleaned)
             except Exception as error:  # noqa: BLE001  # the tool, in its thread, hears of it
                 done.set_exception(error)
             else:
@@ -64,7 +65,6 @@ class NoteWriter:
     def _write(self, place: CallRef, context: Context, noted: Noted) -> None:
         if context.has_outcome:
             raise UsageError("{title} comes too late: the call that notes it is over", title=noted.title)
-        noted = _cleaned(self._scope, noted)
         self._scope.write(msgspec.structs.replace(noted, cause=place.cause, index=place.index))
 
 
@@ -75,7 +75,7 @@ def _cleaned(scope: RunContext, noted: Noted) -> Noted:
         UsageError: without them it is no such record any more, such as a number that is a secret.
     """
     value: Json = msgspec.json.decode(noted.body)
-    cleaned = scope.redaction.value(value, scope.told)
+    cleaned = scope.redaction.value(value, frozenset(scope.told))
     if cleaned == value:
         return noted
     noted = msgspec.structs.replace(noted, body=msgspec.json.encode(cleaned))

@@ -7,9 +7,35 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import TypeVar
 
 from ..core.errors import UsageError
-from ..core.event import Event
+from ..core.event import CallProgress, Event
 
 T = TypeVar("T")
+
+WAITING_MAX = 1_000
+"""Where more events wait for whoever reads them, progress of calls is left out: a tool decides how often it tells."""
+
+
+def into(events: asyncio.Queue[Event | None]) -> Callable[[Event], None]:
+    """What puts the events of a run into the queue of whoever reads them."""
+
+    def tell(event: Event) -> None:
+        if not (isinstance(event, CallProgress) and events.qsize() >= WAITING_MAX):
+            events.put_nowait(event)
+
+    return tell
+
+
+def both(emit: Callable[[Event], None], events: asyncio.Queue[Event | None] | None) -> Callable[[Event], None]:
+    """What tells the events of a run to two who listen."""
+    if events is None:
+        return emit
+    hear = into(events)
+
+    def tell(event: Event) -> None:
+        emit(event)
+        hear(event)
+
+    return tell
 
 
 async def streamed(run: Callable[[Callable[[Event], None]], Awaitable[object]]) -> AsyncGenerator[Event, None]:
@@ -19,7 +45,7 @@ async def streamed(run: Callable[[Callable[[Event], None]], Awaitable[object]]) 
         run: carries out the run, and tells its events to what it is given.
     """
     events: asyncio.Queue[Event | None] = asyncio.Queue()
-    task = asyncio.ensure_future(run(events.put_nowait))
+    task = asyncio.ensure_future(run(into(events)))
     task.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await events.get()) is not None:

@@ -7,7 +7,6 @@ since the call path is the one place that hears of it.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import copy
 import functools
@@ -25,6 +24,7 @@ from ...core.call import ToolCall, ToolResult
 from ...core.errors import BadTool, UnknownTool
 from ...core.interfaces import Context, ProbeResult
 from ...core.json import JsonObject
+from ...core.process.loop_mailbox import LoopMailbox
 from ...core.tool import Background, Effects, Tool
 from ...schema.signature import ToolWarning, describe
 from .returned import progress_of, result_of
@@ -394,7 +394,7 @@ async def _run_in_thread(function: Callable[..., Any], arguments: typing.Mapping
 async def _run_generator(
     function: Callable[..., Generator[object, None, object]], arguments: typing.Mapping[str, object], context: Context
 ) -> object:
-    loop, cancelled = asyncio.get_running_loop(), threading.Event()
+    told, cancelled = LoopMailbox(context.progress), threading.Event()
 
     def drain() -> object:
         with contextlib.closing(function(**arguments)) as values:
@@ -404,7 +404,7 @@ async def _run_generator(
                     value = next(values)
                 except StopIteration as end:
                     return value if end.value is None else end.value
-                loop.call_soon_threadsafe(context.progress, progress_of(value))
+                told.tell(progress_of(value))
             return None
 
     try:

@@ -31,6 +31,7 @@ from ....core.stored.kept_object import KeptObject, ObjectsFull
 from ....core.tool import Tool
 from ....dialects.api.openai_fields import tool_choice
 from ....runs.options import Emit
+from ....runs.streaming import both
 from ...api.api import Api, Start
 from ...api.records import Recorded
 from ...api.runs.operations import cancel_elsewhere
@@ -397,7 +398,7 @@ class Assistants:
                 door=wanted.door,
                 settings=settings,
                 tool_choice=None if wanted.tool_choice == "auto" else wanted.tool_choice,
-                emit=_both(emit, events),
+                emit=both(emit, events),
             )
 
         job = await self._api.begin(start, carry_out)
@@ -545,15 +546,6 @@ def _ended_steps(before: AssistantRun, run: AssistantRun) -> bytes:
 
 def _stream_of(body: AsyncIterator[bytes]) -> Response:
     return StreamingResponse(body, media_type="text/event-stream", headers={"cache-control": "no-cache"})
-
-
-def _both(emit: Emit, events: Events | None) -> Emit:
-    def tell(event: Event) -> None:
-        emit(event)
-        if events is not None:
-            events.put_nowait(event)
-
-    return tell
 
 
 def _of_agent(name: str) -> JsonObject:

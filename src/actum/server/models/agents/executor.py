@@ -36,6 +36,7 @@ from ....features.refusal import Refusal
 from ....journal.recording import RunState
 from ....runs.options import Emit
 from ....runs.runner import unless_stopped
+from ....runs.streaming import both
 from ...api.api import Api
 from ...api.approvals.operations import go_on_with_answered
 from ...api.records import POLL_S
@@ -578,18 +579,6 @@ class AgentExecutor:
         waits in its run."""
         if not answering.is_stored and ending.how in ("done", "stopped", "failed", "cancelled"):
             await self._unstored.forget(answering.run_id)
-
-
-def both(emit: Emit, events: asyncio.Queue[Event | None] | None) -> Emit:
-    """Tells two who listen."""
-    if events is None:
-        return emit
-
-    def tell(event: Event) -> None:
-        emit(event)
-        events.put_nowait(event)
-
-    return tell
 
 
 async def listened(events: asyncio.Queue[Event | None], clock: Clock) -> AsyncIterator[Event | None]:
