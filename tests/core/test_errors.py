@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from actum.core.call import Failure, Problem
-from actum.core.errors import CODES, CallError, InvalidArguments, ModelError, Retry, UsageError
+from actum.core.errors import CODES, CallError, InvalidArguments, ModelError, Retry, ToolError, UsageError
 from actum.toolsets.mcp.error import McpError
 
 pytestmark = pytest.mark.row("C2")
@@ -73,3 +73,10 @@ def test_wrong_arguments_are_told_line_by_line_and_missing_ones_are_to_be_asked_
 def test_an_effect_that_is_known_better_is_kept() -> None:
     assert CallError.effect == "none"
     assert CODES["timeout"]("x", effect="none").failure().effect == "none"
+
+
+def test_of_a_long_text_in_a_sentence_the_beginning_is_told() -> None:
+    long = "a\u200b" * 1_000_000
+    for error in (UsageError("no {a!r} in {b}", a=long, b=UsageError("no {c}", c=long)), ToolError("{a}", a=long)):
+        assert len(str(error)) < 200_000
+        assert "(2000000 characters)" in str(error)

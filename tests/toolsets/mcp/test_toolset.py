@@ -440,6 +440,7 @@ LARGE_ANSWERS: dict[str, JsonObject] = {
     "no_list": {"content": {f"n{n}": n for n in range(10_000)}},
     "structured": {"content": [], "structuredContent": {"a": [{"b": n} for n in range(15_000)]}},
     "failure": {"content": TEXTS, "isError": True},
+    "task": {"resultType": "task", "taskId": "t", "status": "failed", "error": {"message": "\u200b" * 100_000 + "x"}},
     "refusal": {"error": {"code": -32000, "message": "x" * 500_000, "data": [{"b": 1}] * 15_000}},
 }
 LARGE_QUESTIONS: dict[str, JsonObject] = {

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+VALUE_CHARS_MAX = 16 * 1024
+"""Of a text that is put into a sentence so much is told: a stranger may have sent it."""
+
 
 class Sentence:
     """A sentence of ours, kept as facts.
 
     Args:
         template: the sentence in English, with `{name}` in the place of each value.
-        values: what is put there. A text without values is taken as it is, braces and all. A value that is a sentence
-            or an error is itself told in the person's language.
+        values: what is put there, of a long text the beginning. A text without values is taken as it is, braces and
+            all. A value that is a sentence or an error is itself told in the person's language.
 
     >>> str(Sentence("there is no agent {name!r}", name="crm")), str(Sentence("write {} around it"))
     ("there is no agent 'crm'", 'write {} around it')
@@ -24,7 +27,7 @@ class Sentence:
 
     def __init__(self, template: str, /, **values: object) -> None:
         self.template = template
-        self.values = values
+        self.values = {name: _shortened(value) for name, value in values.items()}
 
     def __str__(self) -> str:
         return self.template.format(**self.values) if self.values else self.template
@@ -33,3 +36,8 @@ class Sentence:
 def as_sentence(text: object, values: Mapping[str, object]) -> Sentence:
     """What an error is made of: a sentence that stands already, or the template of a new one with its values."""
     return text if isinstance(text, Sentence) else Sentence(str(text), **values)
+
+
+def _shortened(value: object) -> object:
+    is_long = isinstance(value, str) and len(value) > VALUE_CHARS_MAX
+    return f"{value[:VALUE_CHARS_MAX]}… ({len(value)} characters)" if is_long else value

@@ -414,7 +414,7 @@ class McpSession:
 
 
 def _tells(caller: Caller) -> Callable[[str], None]:
-    return lambda message: caller.told("notifications/message", {"level": "info", "data": message})
+    return lambda message: caller.told("notifications/message", {"level": "info", "data": message[:TOLD_CHARS_MAX]})
 
 
 @contextmanager

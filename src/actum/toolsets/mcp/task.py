@@ -21,6 +21,9 @@ Send = Callable[[str, JsonObject], Awaitable[JsonObject]]
 POLL_S = (0.05, 30.0)
 """A server's word on how often to ask is taken within these bounds, in seconds."""
 
+WORDS_MAX = 8_000
+"""So much of a server's words about a task that failed is told."""
+
 CANCEL_S = 5.0
 """How long a task that nobody waits for any more is given to hear of it, in seconds."""
 
@@ -160,7 +163,8 @@ def outcome(task: JsonObject) -> JsonObject:
     if task["status"] == "cancelled":
         raise CallCancelled(_CANCELLED)
     why = error.get("message") if isinstance(error, dict) else None
-    raise ToolError(f"The server could not do this. {why or ''}".rstrip(), effect="unknown")
+    words = str(why or "")[:WORDS_MAX]
+    raise ToolError(f"The server could not do this. {words}".rstrip(), effect="unknown")
 
 
 def _pause(milliseconds: Json) -> float:
