@@ -221,6 +221,52 @@ async def test_a_large_body_leaves_the_loop_to_others_and_healthz_answers_meanwh
     assert all(calls < HELD_MAX for calls in held.values()), held
 
 
+HEAD_SIZE = 30_000
+QUERIES: dict[str, str] = {
+    "names": "a&" * (HEAD_SIZE // 2),
+    "different names": "&".join(f"a{n}=" for n in range(HEAD_SIZE // 7)),
+    "encoded names": "%61&" * (HEAD_SIZE // 4),
+    "no names": "&" * HEAD_SIZE,
+    "just not too many names": "a&" * 499,
+    "just not too many encoded names": "&".join(f"%61{n}=%41" for n in range(500)),
+    "escapes": "a=" + "%41" * (HEAD_SIZE // 3),
+}
+HEADERS: dict[str, dict[str, str]] = {
+    "cookies": {"cookie": "a=;" * (HEAD_SIZE // 3)},
+    "different cookies": {"cookie": ";".join(f"a{n}=1" for n in range(HEAD_SIZE // 8))},
+    "parameters and cookies that are just let through": {"cookie": ";".join(f"a{n}=1" for n in range(500))},
+    "headers": {f"x{n}": "1" for n in range(900)},
+    "a token": {"authorization": "Bearer " + "eyJh.eyJp." + "a" * HEAD_SIZE},
+    "parts of a token": {"authorization": "Bearer " + "a." * (HEAD_SIZE // 2)},
+    "forwarded": {"x-forwarded-for": "1.1.1.1," * (HEAD_SIZE // 8)},
+    "kinds": {"accept": "a/b;q=1," * (HEAD_SIZE // 8 - 100), "content-type": "a/b;c=d," * 100},
+    "languages": {"accept-language": "zh;q=1," * (HEAD_SIZE // 7)},
+    "encodings": {"accept-encoding": "gzip," * (HEAD_SIZE // 5)},
+    "tags": {"if-none-match": '"a",' * (HEAD_SIZE // 4)},
+}
+PATHS = ("/v1/runs", "/v1/models", "/v1beta/models", "/v1/responses/resp_1", "/a2a/desk/rest/tasks", "/studio/",
+    "/login", "/healthz")  # fmt: skip
+
+
+async def test_a_large_address_and_large_headers_leave_the_loop_to_others(tmp_path: Path) -> None:
+    held: dict[str, int] = {}
+    async with served(tmp_path) as it:
+        await it.add_keys()
+        key = {"authorization": f"Bearer {it.keys['north']}"}
+        for path in PATHS:
+            asks = {
+                **{name: (f"{path}?{query}", key) for name, query in QUERIES.items()},
+                **{name: (path, {**key, **headers}) for name, headers in HEADERS.items()},
+            }
+            await it.client.get(path, headers={**key, "accept-language": "zh"})  # what is loaded at first is loaded now
+            for name, (address, headers) in asks.items():
+                async with turns_counted() as turns:
+                    answer = await it.client.get(address, headers=headers)
+                assert answer.status_code < 500, answer.text[:200]
+                held[f"{path}, {name}"] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= HELD_MAX} == {}
+
+
 MCP_SIZE = 100_000
 VALUES: dict[str, Json] = {
     "names": {f"name{n}": n for n in range(MCP_SIZE // 16)},

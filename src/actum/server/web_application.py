@@ -76,6 +76,8 @@ log = logging.getLogger("actum.server")
 BODY_BYTES_MAX = 4 * 1024 * 1024
 BODY_S = 60.0
 HEADER_BYTES_MAX = 32 * 1024
+PARTS_MAX = 500
+"""So many parameters may an address have, and so many cookies a request: each is some work, and has two bytes."""
 REQUESTS_MAX = 1_000
 REQUESTS_PER_CALLER_MAX = 100
 READY_S = 1.0
@@ -550,6 +552,8 @@ class _Looks:
                 "The headers are longer than {header_bytes_max} bytes.",
                 header_bytes_max=self.settings.header_bytes_max,
             )
+        if _has_many_parts(scope):
+            raise HttpRefusal(431, "A request has at most {most} parameters and {most} cookies.", most=PARTS_MAX)
         if len(hosts) != 1:
             raise HttpRefusal(400, "A request has one header Host.", _CLOSE)
         if not fits(hosts[0].decode("latin-1"), self._accepted.hosts):
@@ -790,3 +794,8 @@ def _is_ending() -> bool:
     """Whether the web server was told to end, where that can be seen: uvicorn takes signals by a method of its own."""
     handlers = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
     return any(getattr(getattr(each, "__self__", None), "should_exit", None) is True for each in handlers)
+
+
+def _has_many_parts(scope: Scope) -> bool:
+    cookies = sum(value.count(b";") + 1 for name, value in scope["headers"] if name == b"cookie")
+    return max(scope["query_string"].count(b"&") + 1, cookies) > PARTS_MAX
