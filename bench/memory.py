@@ -59,7 +59,7 @@ async def conversation(whole: dict[str, Any]) -> tuple[int, int, int, float]:
             text = " ".join(
                 f"{each['speaker']}: {each['text']} {each.get('blip_caption', '')}" for each in lines[at : at + 2]
             )
-            turns[name] = terms(text, Occasion(f"session {number}", last.timestamp()))
+            turns[name] = terms([text], Occasion(f"session {number}", last.timestamp()))
             turn_of |= {each["dia_id"]: name for each in lines[at : at + 2]}
     await stores.transact("", lambda each: INDEX.put(each, space, turns))
     asked = five = ten = 0

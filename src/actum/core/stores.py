@@ -224,6 +224,25 @@ class RecordView(Struct, frozen=True, eq=False):
             raise UsageError("the table {table} follows from records and needs a field run_id", table=self.table.name)
 
 
+class RunView(Struct, frozen=True, eq=False):
+    """Rows that follow from runs that are over. They are written when somebody reads with `Stores.read(caught_up=...)`,
+    in one transaction with the note that the run is taken in: no run is missing or taken in twice, whatever process
+    dies. Runs are taken in as they ended, and again where they go on after they have failed. A run that can not be
+    taken in is told in the log.
+
+    Attributes:
+        tables: the tables of the rows, which hold no others. What names a run there is forgotten with the run.
+        follows: whether rows follow from a run, by its first record.
+        take: takes a `Transaction` and the runs of its tenant, each as a `RecordPlace` of its first record, and its
+            first record with all that say that it ended and with those of features. It may be called more than once
+            for a run, and then replaces the rows of the run.
+    """
+
+    tables: tuple[Table[Struct], ...]
+    follows: Callable[..., bool]
+    take: Callable[..., None]
+
+
 class FeatureTables(Struct, frozen=True):
     """What a feature keeps.
 
@@ -312,12 +331,13 @@ class Stores(Protocol):
             What `work` returned.
         """
 
-    async def read(self, tenant: str, work: Callable[[Transaction], T]) -> T:
+    async def read(self, tenant: str, work: Callable[[Transaction], T], *, caught_up: str = "") -> T:
         """Read several things in one go, without a lock: what another process writes meanwhile may be seen in part.
 
         Args:
             tenant: whose rows are read.
             work: reads, and writes nothing. It runs in the journal's thread and should only compute.
+            caught_up: the name of a feature: all runs that are over are taken into its `RunView` before.
 
         Returns:
             What `work` returned.
@@ -356,7 +376,7 @@ class Stores(Protocol):
     ) -> list[tuple[str, R]]:
         """The rows of all tenants, each behind its tenant, in the order of tenants and keys: for administrators."""
 
-    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView] = ()) -> None:
+    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView | RunView] = ()) -> None:
         """Bring the tables of a feature to their latest form, all of it or nothing, and take them into use. One process
         does so while others wait. Where a migration was made, the rows of the views are made anew from all records of
         the feature. A migration that changes nothing, `()`, is for a view that makes its rows otherwise than before.
@@ -364,7 +384,7 @@ class Stores(Protocol):
         Args:
             feature: the name of the feature.
             migrations: how its tables came to be.
-            views: the rows that follow from its records.
+            views: the rows that follow from its records and from runs.
 
         Raises:
             UsageError: the name of the feature, or the order of the migrations, can not be used.
@@ -372,7 +392,9 @@ class Stores(Protocol):
         """
 
     async def rebuild(self, feature: str) -> int:
-        """Delete the rows of a feature's views, and make them anew from all its records; how many records there are."""
+        """Delete the rows of a feature's views, and make them anew from all its records, and from runs; how many
+        records and runs there are.
+        """
 
     async def kept(self) -> Sequence[FeatureTables]:
         """What all features keep, also those that are off."""

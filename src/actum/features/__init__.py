@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextProblem
 from ..core.identity import Identity
-from ..core.stores import AddColumn, AddIndex, AddTable, RecordPlace, RecordView, Stores, Table, Transaction
+from ..core.stores import AddColumn, AddIndex, AddTable, RecordPlace, RecordView, RunView, Stores, Table, Transaction
 from .command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
 from .definition import DefinitionKind
 from .feature import Feature
@@ -37,6 +37,7 @@ __all__ = [
     "RecordPlace",
     "RecordView",
     "Refusal",
+    "RunView",
     "Stores",
     "StreamEvent",
     "Table",

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from ..core.errors import UsageError
 from ..core.run.noted import NO_KINDS, RecordKind, RecordKinds
-from ..core.stores import AddTable, Migrations, RecordView, Table, checked_name
+from ..core.stores import AddTable, Migrations, RecordView, RunView, Table, checked_name
 from .definition import RESERVED_KINDS, DefinitionKind
 from .operation import Operation, SettingsOf
 
@@ -33,7 +33,7 @@ class Feature(Struct, frozen=True, kw_only=True):
         records: the structs that its tools put on the record of a run (`Context.note`), each with a tag.
         tables: what it keeps beside the runs.
         migrations: how its tables came to be; by default the tables as they are now.
-        views: the rows that follow from its records.
+        views: the rows that follow from its records and from runs.
         settings: what can be set in its table in `actum.toml`; None for nothing.
         operations: what callers of a server, and persons at a command line, can ask for.
         definitions: the kinds of texts that people write, check, publish and roll back. Their operations and commands
@@ -52,7 +52,7 @@ class Feature(Struct, frozen=True, kw_only=True):
     records: tuple[type[Struct], ...] = ()
     tables: tuple[Table[Struct], ...] = ()
     migrations: Migrations = ()
-    views: tuple[RecordView, ...] = ()
+    views: tuple[RecordView | RunView, ...] = ()
     settings: type[Struct] | None = None
     operations: tuple[Operation, ...] = ()
     definitions: tuple[DefinitionKind, ...] = ()
@@ -70,6 +70,8 @@ class Feature(Struct, frozen=True, kw_only=True):
         checked_name("feature", self.name)
         made = {change.table for changes in self.all_migrations for change in changes}
         for view in self.views:
+            if isinstance(view, RunView):
+                continue
             if view.table not in made or view.record not in self.records:
                 raise UsageError(
                     "the feature {name}: the view of the table {table} and the record {record}: name the table in "

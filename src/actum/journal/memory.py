@@ -85,7 +85,7 @@ class MemoryJournal:
     def _beside(self) -> BesideMemory:
         from ..storage.memory import BesideMemory  # noqa: PLC0415  # `import actum` loads no database
 
-        return BesideMemory(self._now, self.record_kinds, self._noted)
+        return BesideMemory(self._now, self.record_kinds, self)
 
     @property
     def stores(self) -> Stores:
@@ -145,8 +145,12 @@ class MemoryJournal:
         if self._key is not None and isinstance(record, Ended | Forgotten):
             previous = self._heads[-1].signature if self._heads else GENESIS
             self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
-        if isinstance(record, Noted) and "_beside" in self.__dict__:
-            self._beside.stores.views.follow_now(record, self._place(run_id, number, at))
+        if isinstance(record, Noted | Ended) and "_beside" in self.__dict__:
+            views = self._beside.stores.views
+            if isinstance(record, Noted):
+                views.follow_now(record, self._place(run_id, number, at))
+            elif record.status != "paused" and views.follows_runs:
+                views.take_now(*self._run(run_id))
         if self._hidden and ends_secrets(record):
             self._hidden.pop(run_id, None)
         return number
@@ -155,7 +159,19 @@ class MemoryJournal:
         line = self._summaries[run_id]
         return RecordPlace(run_id, number, at, line.tenant, line.principal)
 
-    def _noted(self) -> Iterator[tuple[Noted, RecordPlace]]:
+    def _run(self, run_id: str) -> tuple[RecordPlace, list[Record]]:
+        """The place of the first record of a run, and the records that say how it ended and those of features."""
+        entries = self._entries[run_id]
+        records = [entry.record for entry in entries[1:] if b'"ended"' in entry.payload or b'"noted"' in entry.payload]
+        told = [record for record in records if isinstance(record, Ended | Noted)]
+        return self._place(run_id, 0, entries[0].at), [entries[0].record, *told]
+
+    def over(self) -> list[tuple[RecordPlace, list[Record]]]:
+        """The runs that are over, in the order in which they ended; without those that are forgotten."""
+        over = [line for line in self._summaries.values() if line.status in ("done", "stopped", "failed")]
+        return [self._run(line.run_id) for line in sorted(over, key=lambda line: line.ended or 0.0)]
+
+    def noted(self) -> Iterator[tuple[Noted, RecordPlace]]:
         """The records of features, without those of forgotten runs."""
         for run_id, entries in self._entries.items():
             for entry in entries:

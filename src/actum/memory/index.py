@@ -1,17 +1,23 @@
 """The index of memory: what each user said and what was answered, by words, and how a question is answered from it.
 
-All of it happens inside of one transaction of the stores; `core.word_index` counts, `ranking` puts in order.
+A turn is a run that is over, whose first record names a space (`Started.space`) and has words of the user. The index is
+a view of the journal: `TURNS` takes the runs in. All of it happens inside of one transaction of the stores:
+`core.word_index` counts, and `ranking` puts in order.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
 from ..core.language.words import is_sign, terms_of
-from ..core.stores import Transaction
+from ..core.message import UserMessage
+from ..core.run.record import Ended, Record, Started
+from ..core.stores import RecordPlace, RunView, Transaction
 from ..core.word_index import Space, Terms, WordIndex
 from . import ranking
 from .ranking import Occasion
@@ -41,18 +47,48 @@ class Hit(Struct, frozen=True):
     score: float
 
 
-def terms(text: str, said: Occasion, run_id: str | None = None) -> Terms:
-    """What a text is found by.
+def said_by_user(started: Started) -> str:
+    """The user's own words in a run; empty where somebody else began the run."""
+    return "\n".join(
+        message.text for message in started.said if isinstance(message, UserMessage) and message.source == "user"
+    )
+
+
+def is_turn(started: Started) -> bool:
+    """Whether a run can be a turn: its own first record says so, and no setting of today."""
+    return bool(started.space)
+
+
+def take(transaction: Transaction, runs: Sequence[tuple[RecordPlace, Sequence[Record]]]) -> None:
+    """Take runs that are over into the index, in the place of what was known of them. See `RunView.take`."""
+    turns: dict[Space, dict[str, Terms]] = {}
+    for place, records in runs:
+        started, ended = records[0], [record for record in records if isinstance(record, Ended)]
+        assert isinstance(started, Started)
+        if said := said_by_user(started):
+            answered = ended[-1].text if ended and ended[-1].status == "done" else ""
+            occasion = Occasion(started.conversation, place.at)
+            of_space = turns.setdefault(Space(started.principal, started.space), {})
+            of_space[place.run_id] = terms([said, answered], occasion, place.run_id)
+    for space, items in turns.items():
+        INDEX.put(transaction, space, items)
+
+
+TURNS = RunView(INDEX.tables, is_turn, take)
+
+
+def terms(texts: Sequence[str], occasion: Occasion, run_id: str | None = None) -> Terms:
+    """What some texts are found by together.
 
     Args:
-        text: the text. Only the first `TEXT_CHARS_MAX` signs are indexed.
-        said: where and when it was said.
-        run_id: the run that it is forgotten with.
+        texts: the texts. Of each only the first `TEXT_CHARS_MAX` signs are indexed.
+        occasion: where and when they were said.
+        run_id: the run that they are forgotten with.
     """
-    weights = dict(terms_of(text[:TEXT_CHARS_MAX]))
-    if said.conversation:
-        weights[_term(said.conversation)] = 1
-    return Terms(weights, f"{said.at!r} {said.conversation}", run_id)
+    weights: Counter[str] = sum((terms_of(text[:TEXT_CHARS_MAX]) for text in texts), Counter())
+    if occasion.conversation:
+        weights[_term(occasion.conversation)] = 1
+    return Terms(weights, f"{occasion.at!r} {occasion.conversation}", run_id)
 
 
 def find(transaction: Transaction, space: Space, question: str, now: datetime, limit: int) -> list[Hit]:

@@ -19,7 +19,7 @@ from .tables.keys import DatabaseKeys
 from .tables.objects import DatabaseObjects
 from .tables.positions import DatabasePositions
 from .tables.sessions import DatabaseSessions
-from .tables.views import Past, no_past
+from .tables.views import Past
 from .writer import Writer
 
 
@@ -74,13 +74,15 @@ class BesideMemory:
     Args:
         now: the time, in seconds since 1970.
         record_kinds: the kinds of records that features bring.
-        past: the records of features that the journal has.
+        past: what the journal has.
 
     Attributes:
         keys, sessions, objects, positions, definitions, stores: as beside `DatabaseJournal`.
     """
 
-    def __init__(self, now: Callable[[], float], record_kinds: RecordKinds = NO_KINDS, past: Past = no_past) -> None:
+    def __init__(
+        self, now: Callable[[], float], record_kinds: RecordKinds = NO_KINDS, past: Past | None = None
+    ) -> None:
         database = MemoryDatabase()
         self._writer = writer = Writer(database, threaded=False)
         self.keys = DatabaseKeys(database, writer, _nothing)

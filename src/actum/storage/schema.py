@@ -160,6 +160,9 @@ _LATER = (
     # Records from which rows of features are still to be made; see `storage.tables.views`.
     """CREATE TABLE noted (run_id TEXT NOT NULL, number INTEGER NOT NULL, feature TEXT NOT NULL,
         PRIMARY KEY (run_id, number))""",
+    # Runs that a feature takes in when they are over, and how many of their entries it has taken in by now.
+    """CREATE TABLE followed (feature TEXT NOT NULL, run_id TEXT NOT NULL, taken INTEGER NOT NULL,
+        PRIMARY KEY (feature, run_id))""",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

@@ -27,6 +27,7 @@ from ..core.stores import (
     Migrations,
     R,
     RecordView,
+    RunView,
     T,
     Table,
     Transaction,
@@ -35,7 +36,7 @@ from ..core.stores import (
 )
 from ..core.word_index import Space, WordIndex
 from .database import Database, Row
-from .tables.views import DatabaseViews, Past, no_past
+from .tables.views import DatabaseViews, Past
 from .writer import Writer
 
 _ALL: Mapping[str, Value] = MappingProxyType({})
@@ -61,14 +62,14 @@ class DatabaseStores:
         writer: the thread that reads and writes the tables.
         check_format: raises JournalError where nothing can be written to this journal.
         record_kinds: the kinds of records that features bring.
-        past: the records of features in a journal in memory; none where the records are in the database.
+        past: what a journal in memory has; None where the records are in the database.
 
     Attributes:
         views: the rows that follow from records.
     """
 
     def __init__(
-        self, writer: Writer, check_format: Callable[[], None], record_kinds: RecordKinds, past: Past = no_past
+        self, writer: Writer, check_format: Callable[[], None], record_kinds: RecordKinds, past: Past | None = None
     ) -> None:
         self._writer = writer
         self._check_format = check_format
@@ -152,13 +153,21 @@ class DatabaseStores:
         rows = await self._writer.ask(lambda database: database.execute(query, values))
         return [(str(row[0]), _row(table, row[1:])) for row in rows]
 
-    async def read(self, tenant: str, work: Callable[[Transaction], T]) -> T:
-        """See `Stores`. It takes no lock."""
+    async def read(self, tenant: str, work: Callable[[Transaction], T], *, caught_up: str = "") -> T:
+        """See `Stores`. It takes no lock, but where there are runs to be taken in."""
         self._check_format()
         _TENANT.checked(tenant)
-        return await self._writer.ask(lambda database: work(_Transaction(database, self._names, tenant)))
 
-    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView] = ()) -> None:
+        def look(database: Database) -> tuple[T] | None:
+            if caught_up and self.views.is_behind(database, caught_up):
+                return None
+            return (work(_Transaction(database, self._names, tenant)),)
+
+        while (found := await self._writer.ask(look)) is None:
+            await self.views.catch_up(caught_up)
+        return found[0]
+
+    async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView | RunView] = ()) -> None:
         """See `Stores`."""
         self._check_format()
         tables = _checked(checked_name("feature", feature), migrations)
@@ -238,6 +247,7 @@ class DatabaseStores:
                 database.execute(f'DROP TABLE "{table}"')
             database.execute("DELETE FROM features WHERE name = ?", (feature,))
             database.execute("DELETE FROM noted WHERE feature = ?", (feature,))
+            database.execute("DELETE FROM followed WHERE feature = ?", (feature,))
             return rows
 
         await self.views.use(feature, ())
@@ -295,6 +305,7 @@ def forget_rows_of_run(database: Database, run_id: str) -> None:
     """Delete the rows of all features that name a run, in the transaction that forgets it."""
     database.lock()  # rows that follow from its records are made before or not at all
     database.execute("DELETE FROM noted WHERE run_id = ?", (run_id,))
+    database.execute("DELETE FROM followed WHERE run_id = ?", (run_id,))
     for table, columns in _naming(database, "run_id"):
         if columns == _INDEXED:
             _forget_words(database, table, run_id)

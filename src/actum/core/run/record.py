@@ -161,6 +161,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
             `NODE_VALUE_BYTES_MAX`.
         tool_choice: whether and which tools the model must call.
         open_runs: runs of workflows in the conversation that could still change its variables when this run began.
+        space: the run is a turn of the user's memory in this space; empty where it is none. See `actum.memory`.
     """
 
     agent: str
@@ -204,6 +205,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     variables_kept: str = ""
     open_runs: tuple[str, ...] = ()
     tool_choice: ToolChoice = "auto"
+    space: str = ""
 
     @property
     def belongs_to(self) -> str:

@@ -1,21 +1,28 @@
-"""Rows that follow from records of features, in the journal's database: see `core.stores.RecordView`.
+"""Rows that follow from records of features and from runs, in the journal's database: see `core.stores.RecordView` and
+`RunView`.
 
 A record that a view follows is noted in the table `noted`, in the transaction of the record. Behind that transaction
 the writer makes the rows in a transaction of their own, which also takes the line out of `noted`. So a row that fails
 can fail no run, and the next process with the feature makes the rows that a process which died had not made. When
-`sync` has returned, the rows of the records before it are there. The records of a journal in memory are no rows of a
-table, so a journal in memory hands the records over.
+`sync` has returned, the rows of the records before it are there.
+
+A run that a view follows is noted in the table `followed`, in the transaction of its first record. Nothing else happens
+until somebody reads; then the runs that are over are taken in. A run that is done goes on no more and is struck off.
+
+The records of a journal in memory are no rows of a table, so a journal in memory hands the records over.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Protocol
 
-from ...core.errors import JournalError
+from ...core.errors import JournalError, UsageError
 from ...core.run.noted import RecordKinds
-from ...core.run.record import FORMAT, Entry, Noted, Record
-from ...core.stores import RecordPlace, RecordView, Transaction
+from ...core.run.record import FORMAT, Entry, Noted, Record, Started
+from ...core.stores import RecordPlace, RecordView, RunView, Transaction
 from ..database import Database
 from ..writer import Writer
 
@@ -26,14 +33,30 @@ _OF = "FROM noted WHERE run_id = ? AND number = ?"
 _RECORD = """SELECT payload, salt, digest, at, tenant, principal FROM entries JOIN runs ON runs.run_id = entries.run_id
     WHERE entries.run_id = ? AND number = ?"""
 _RECORDS = "SELECT run_id, number, payload, salt, digest FROM entries WHERE kind = 'noted' AND length(payload) > 0"
+_FOLLOW = "INSERT INTO followed (feature, run_id, taken) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_OVER = """SELECT followed.run_id, runs.tenant, runs.principal, runs.status FROM followed
+    JOIN runs ON runs.run_id = followed.run_id
+    WHERE feature = ? AND runs.status IN ('done', 'stopped', 'failed') AND EXISTS (
+        SELECT 1 FROM entries WHERE entries.run_id = followed.run_id AND entries.number >= followed.taken)"""
+_STARTED = "SELECT run_id, payload, salt, digest FROM entries WHERE number = 0 AND length(payload) > 0"
+_IN_ORDER = f"{_OVER} ORDER BY runs.ended, runs.place LIMIT ?"
+_OF_RUN = """SELECT number, at, payload, salt, digest FROM entries
+    WHERE run_id = ? AND (number = 0 OR kind IN ('ended', 'noted')) ORDER BY number"""
+_RUNS_AT_ONCE = 200
+"""How many runs are taken in by one transaction at most: everybody else waits for its end."""
+
+RunRecords = tuple[RecordPlace, list[Record]]
+"""The place of the first record of a run, and the records that a `RunView` takes."""
 
 
-Past = Callable[[], Iterable[tuple[Noted, RecordPlace]]]
+class Past(Protocol):
+    """What a journal in memory has."""
 
+    def noted(self) -> Iterable[tuple[Noted, RecordPlace]]:
+        """The records of features, without those of forgotten runs."""
 
-def no_past() -> Iterable[tuple[Noted, RecordPlace]]:
-    """The records of a journal whose records are in the database."""
-    return ()
+    def over(self) -> Iterable[RunRecords]:
+        """The runs that are over, in the order in which they ended."""
 
 
 class DatabaseViews:
@@ -43,7 +66,7 @@ class DatabaseViews:
         writer: the thread that reads and writes the tables.
         record_kinds: read the records.
         transaction: reads and writes the rows of a tenant.
-        past: the records of a journal in memory.
+        past: what a journal in memory has; None where the records are in the database.
     """
 
     def __init__(
@@ -51,17 +74,20 @@ class DatabaseViews:
         writer: Writer,
         record_kinds: RecordKinds,
         transaction: Callable[[Database, str], Transaction],
-        past: Past = no_past,
+        past: Past | None = None,
     ) -> None:
         self._writer = writer
         self._record_kinds = record_kinds
         self._transaction = transaction
         self._past = past
         self._views: dict[str, Sequence[RecordView]] = {}
+        self._run_views: dict[str, Sequence[RunView]] = {}
 
-    async def use(self, feature: str, views: Sequence[RecordView]) -> None:
+    async def use(self, feature: str, all_views: Sequence[RecordView | RunView]) -> None:
         """Follow the records of a feature from now on, and make the rows that a process that died has left."""
+        views = [view for view in all_views if isinstance(view, RecordView)]
         self._views[feature] = views
+        self._run_views[feature] = [view for view in all_views if isinstance(view, RunView)]
         query = "SELECT run_id, number FROM noted WHERE feature = ?"
         left = await self._writer.ask(lambda database: database.execute(query, (feature,))) if views else []
         for run_id, number in left:
@@ -73,8 +99,20 @@ class DatabaseViews:
         """Whether rows follow from a record."""
         return isinstance(record, Noted) and bool(self._views.get(record.feature))
 
+    @property
+    def follows_runs(self) -> bool:
+        """Whether any feature takes in runs."""
+        return any(self._run_views.values())
+
+    def followers(self, started: Started) -> list[str]:
+        """The features that take a run in when it is over."""
+        return [name for name, views in self._run_views.items() if any(view.follows(started) for view in views)]
+
     def note(self, database: Database, run_id: str, number: int, record: Record) -> None:
         """Note a record in its transaction, where rows follow from it."""
+        if self._run_views and isinstance(record, Started):
+            for feature in self.followers(record):
+                database.execute(_FOLLOW, (feature, run_id, 0))
         if isinstance(record, Noted) and self.follows(record):
             database.execute(_ADD, (run_id, number, record.feature))
 
@@ -91,7 +129,7 @@ class DatabaseViews:
             if not database.execute(f"SELECT 1 {_OF}", (run_id, number)):
                 return  # another process has made the rows
             for *sealed, at, tenant, principal in database.execute(_RECORD, (run_id, number)):
-                noted = _noted(number, sealed)
+                noted = _record(number, sealed)
                 place = RecordPlace(run_id, number, float(str(at)), str(tenant), str(principal))
                 self._make(database, noted, place)
             database.execute(f"DELETE {_OF}", (run_id, number))
@@ -119,7 +157,7 @@ class DatabaseViews:
 
         A process that dies on the way leaves the rest to the next process with the feature.
         """
-        views = self._views.get(feature, ())
+        views: list[RecordView | RunView] = [*self._views.get(feature, ()), *self._run_views.get(feature, ())]
 
         def begin(database: Database) -> int:
             database.lock()
@@ -129,8 +167,9 @@ class DatabaseViews:
         await self.use(feature, views)
         return count + self.follow_past(feature)
 
-    def begin_anew(self, database: Database, feature: str, views: Sequence[RecordView]) -> int:
-        """Delete the rows of views, and note all records of the feature, in one transaction that holds the lock.
+    def begin_anew(self, database: Database, feature: str, views: Sequence[RecordView | RunView]) -> int:
+        """Delete the rows of views, and note all records of the feature and all runs that its views follow, in one
+        transaction that holds the lock.
 
         Args:
             database: where it happens.
@@ -138,28 +177,107 @@ class DatabaseViews:
             views: its views, also those that are not in use yet. Nothing happens where there are none.
 
         Returns:
-            How many records were noted.
+            How many records and runs were noted.
         """
+        of_runs = [view for view in views if isinstance(view, RunView)]
         for view in views:
-            database.execute(f'DELETE FROM "{feature}_{view.table.name}"')
+            for table in view.tables if isinstance(view, RunView) else (view.table,):
+                database.execute(f'DELETE FROM "{feature}_{table.name}"')
         count = 0
-        for run_id, number, *sealed in database.execute(_RECORDS) if views else ():
-            noted = _noted(int(str(number)), sealed)
-            if noted is not None and noted.feature == feature:
+        for run_id, number, *sealed in database.execute(_RECORDS) if len(views) > len(of_runs) else ():
+            noted = _record(int(str(number)), sealed)
+            if isinstance(noted, Noted) and noted.feature == feature:
                 database.execute(_ADD, (str(run_id), int(str(number)), feature))
+                count += 1
+        if of_runs:
+            database.execute("DELETE FROM followed WHERE feature = ?", (feature,))
+        for run_id, *sealed in database.execute(_STARTED) if of_runs else ():
+            started = _record(0, sealed)
+            if isinstance(started, Started) and any(view.follows(started) for view in of_runs):
+                database.execute(_FOLLOW, (feature, str(run_id), 0))
                 count += 1
         return count
 
+    def is_behind(self, database: Database, feature: str) -> bool:
+        """Whether there are runs that are over and were not taken in."""
+        return bool(self._run_views.get(feature)) and bool(database.execute(f"{_OVER} LIMIT 1", (feature,)))
+
+    async def catch_up(self, feature: str) -> None:
+        """Take in runs that are over. Runs that can not be taken in are told in the log, each alone."""
+
+        def take(database: Database, most: int) -> None:
+            database.lock()
+            runs: dict[str, list[RunRecords]] = {}
+            for run_id, tenant, principal, status in database.execute(_IN_ORDER, (feature, most)):
+                rows = database.execute(_OF_RUN, (run_id,))
+                found = [(row[1], record) for row in rows if (record := _record(int(str(row[0])), row[2:])) is not None]
+                if found and isinstance(found[0][1], Started):
+                    place = RecordPlace(str(run_id), 0, float(str(found[0][0])), str(tenant), str(principal))
+                    runs.setdefault(str(tenant), []).append((place, [record for _, record in found]))
+                database.execute("DELETE FROM followed WHERE feature = ? AND run_id = ?", (feature, run_id))
+                if status != "done" and rows:
+                    database.execute(_FOLLOW, (feature, run_id, int(str(rows[-1][0])) + 1))
+            self._take(database, feature, runs)
+
+        def leave_out(database: Database) -> None:
+            database.lock()
+            for run_id, *_ in database.execute(_IN_ORDER, (feature, 1)):
+                database.execute("DELETE FROM followed WHERE feature = ? AND run_id = ?", (feature, run_id))
+                log.warning("run %s could not be taken in by %s: %s", run_id, feature, problem)
+
+        problem: UsageError | None = None
+        for most in (_RUNS_AT_ONCE, 1):
+            try:
+                await self._writer.ask(partial(take, most=most), writes=True)
+            except UsageError as error:  # a value of a run that no table can hold
+                problem = error
+            else:
+                return
+        await self._writer.ask(leave_out, writes=True)
+
+    def take_now(self, place: RecordPlace, records: Sequence[Record], features: Collection[str] = ()) -> int:
+        """Take in a run of a journal in memory, which has no other process.
+
+        Args:
+            place, records: as for `RunView.take`.
+            features: those that take it in; empty for all.
+
+        Returns:
+            How many features take it in.
+        """
+
+        def tell(error: Exception | None) -> None:
+            if error is not None:
+                log.warning("run %s could not be taken in: %s", place.run_id, error)
+
+        started = records[0]
+        followers = self.followers(started) if isinstance(started, Started) else []
+        taking = [name for name in followers if not features or name in features]
+        for feature in taking:
+            runs = {place.tenant: [(place, list(records))]}
+            self._writer.put(partial(self._take, feature=feature, runs=runs), "", tell)
+        return len(taking)
+
+    def _take(self, database: Database, feature: str, runs: Mapping[str, list[RunRecords]]) -> None:
+        for tenant, found in runs.items():
+            for view in self._run_views.get(feature, ()):
+                view.take(self._transaction(database, tenant), found)
+
     def follow_past(self, feature: str) -> int:
-        """Make the rows of the records of a feature in a journal in memory; how many records there are."""
-        found = [(noted, place) for noted, place in self._past() if noted.feature == feature and self.follows(noted)]
+        """Make the rows of the records of a feature, and of the runs, in a journal in memory; how many there are."""
+        if self._past is None:
+            return 0
+        found = [
+            (noted, place) for noted, place in self._past.noted() if noted.feature == feature and self.follows(noted)
+        ]
         for noted, place in found:
             self.follow_now(noted, place)
-        return len(found)
+        runs = self._past.over() if self._run_views.get(feature) else ()
+        return len(found) + sum([self.take_now(place, records, (feature,)) for place, records in runs])
 
-    def _make(self, database: Database, noted: Noted | None, place: RecordPlace) -> None:
-        record = self._record_kinds.read(noted) if noted is not None else None
-        if noted is None or record is None:
+    def _make(self, database: Database, noted: Record | None, place: RecordPlace) -> None:
+        record = self._record_kinds.read(noted) if isinstance(noted, Noted) else None
+        if not isinstance(noted, Noted) or record is None:
             return  # forgotten meanwhile, or of a newer version of the feature
         transaction = self._transaction(database, place.tenant)
         for view in self._views.get(noted.feature, ()):
@@ -168,14 +286,13 @@ class DatabaseViews:
                     transaction.put(view.table, row)
 
 
-def _noted(number: int, sealed: Sequence[object]) -> Noted | None:
-    """The record of a feature, from its payload, salt and digest; None where it was deleted, or is damaged."""
+def _record(number: int, sealed: Sequence[object]) -> Record | None:
+    """A record, from its payload, salt and digest; None where it was deleted, or is damaged."""
     payload, salt, digest = (value if isinstance(value, bytes) else b"" for value in sealed)
     try:
-        record = Entry(number, 0.0, payload, salt, digest, b"", FORMAT).record
+        return Entry(number, 0.0, payload, salt, digest, b"", FORMAT).record
     except JournalError:
         return None
-    return record if isinstance(record, Noted) else None
 
 
 def _drop(database: Database, run_id: str, number: int) -> None:
