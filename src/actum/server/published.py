@@ -7,7 +7,7 @@ began, which are in `Started.uses`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
@@ -27,17 +27,29 @@ LOOK_S = 1.0
 TENANTS_MAX = 1_000
 """The number of tenants whose lists of tools are kept."""
 
+NO_WORKFLOWS: Mapping[str, ListedWorkflow] = {}
+NO_TOOLS: Mapping[str, ListedTool] = {}
+
 Listed = TypeVar("Listed")
 ToolsOfTenant = Callable[[str], TenantTools]
 """The published tools of a tenant."""
 
 
-class _Tools(NamedTuple):
-    """The published tools of a tenant, and the lists that they were made of."""
+class OfferedTools(NamedTuple):
+    """What a tenant has published, as tools.
 
+    Attributes:
+        tools: by their names, in the order of these.
+        names: the names.
+        versions: the numbers of the publications in use, of tools that are no workflows.
+        workflows, declared: the lists that this was made of.
+    """
+
+    tools: Mapping[str, Tool]
+    names: Sequence[str]
+    versions: Mapping[str, int]
     workflows: Mapping[str, ListedWorkflow]
     declared: Mapping[str, ListedTool]
-    tools: Mapping[str, Tool]
 
 
 class PublishedOffer:
@@ -51,7 +63,7 @@ class PublishedOffer:
     def __init__(self, workflows: WorkflowsByName, tools: ToolsOfTenant | None = None) -> None:
         self._workflows = workflows
         self._tools_of = tools
-        self._lists: dict[str, _Tools] = {}
+        self._lists: dict[str, OfferedTools] = {}
 
     # Lists ------------------------------------------------------------------------------------------------------------
 
@@ -60,32 +72,33 @@ class PublishedOffer:
         published. While the journal does not answer, this is the list that was read last.
         """
         published = await self._workflows.published(tenant)
-        return {} if published is None else await _in_time(published.listed(), published.latest)
+        return NO_WORKFLOWS if published is None else await _in_time(published.listed(), published.latest)
 
     def tools_of(self, tenant: str) -> TenantTools | None:
         """The published tools of a tenant; None where nobody can publish any."""
         return self._tools_of(tenant) if self._tools_of is not None else None
 
-    async def tools(self, tenant: str) -> Mapping[str, Tool]:
+    async def offered(self, tenant: str) -> OfferedTools:
         """What a tenant has published, as tools: the same object as long as nothing is published. A workflow and a tool
         of one name: the workflow is meant.
         """
         workflows, own = await self.listed(tenant), self.tools_of(tenant)
-        declared = {} if own is None else await _in_time(own.listed(), own.latest)
+        declared = NO_TOOLS if own is None else await _in_time(own.listed(), own.latest)
         known = self._lists.get(tenant)
         if known is None or known.workflows is not workflows or known.declared is not declared:
             tools = {name: each.tool for name, each in declared.items()}
             tools |= {name: each.tool for name, each in workflows.items()}
-            known = _Tools(workflows, declared, tools)
+            names = tuple(sorted(tools))
+            versions = {name: each.publication.number for name, each in declared.items() if name not in workflows}
+            known = OfferedTools({name: tools[name] for name in names}, names, versions, workflows, declared)
             while len(self._lists) >= TENANTS_MAX:
                 del self._lists[next(iter(self._lists))]
             self._lists[tenant] = known
-        return known.tools
+        return known
 
-    async def versions(self, tenant: str) -> Mapping[str, int]:
-        """The number of the publication in use of each published tool that is no workflow."""
-        own = self.tools_of(tenant)
-        return {} if own is None else {name: each.publication.number for name, each in (await own.listed()).items()}
+    async def tools(self, tenant: str) -> Mapping[str, Tool]:
+        """The tools of `offered`, by their names: the same object as long as nothing is published."""
+        return (await self.offered(tenant)).tools
 
     async def publications_made(self, tenant: str) -> int:
         """How often a tenant has published something: read in the same time however much that is."""

@@ -10,7 +10,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -231,8 +234,14 @@ class Api:
 
     # What a caller may use --------------------------------------------------------------------------------------------
 
-    async def tools(self, who: Identity) -> tuple[list[Tool], Callable[[Tool], bool]]:
-        """All tools of this server and of the caller's tenant, and what tells whether the caller is shown a tool."""
+    async def tools(self, who: Identity) -> list[Tool]:
+        """All tools of this server and of the caller's tenant; those too that the caller is not shown."""
+        own = await self.runner.list_tools()
+        names = {tool.name for tool in own}
+        return [*own, *(each for name, each in (await self.published.tools(who.tenant)).items() if name not in names)]
+
+    def shows(self, who: Identity) -> Callable[[Tool], bool]:
+        """What tells whether a caller is shown a tool."""
         facts = Facts(
             principal=who.principal,
             tenant=who.tenant,
@@ -241,14 +250,21 @@ class Api:
             key_id=who.key_id,
             now=self.clock.now(),
         )
-        own = await self.runner.list_tools()
+        return lambda tool: who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)
+
+    async def tools_behind(self, who: Identity, last: str) -> Iterator[Tool]:
+        """The tools of this server and of the caller's tenant in the order of their names, behind a name; those too
+        that the caller is not shown. No more of a long list is looked at than is taken.
+        """
+        own, offered = await self.runner.list_tools(), await self.published.offered(who.tenant)
         names = {tool.name for tool in own}
-        published = [each for name, each in (await self.published.tools(who.tenant)).items() if name not in names]
-        return [*own, *published], lambda tool: who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)
+        first = sorted((tool for tool in own if tool.name > last), key=_tool_name)
+        later = islice(offered.names, bisect_right(offered.names, last), None)
+        return merge(first, (offered.tools[name] for name in later if name not in names), key=_tool_name)
 
     async def search_tools(self, who: Identity, words: str, limit: int) -> list[Tool]:
         """The tools that the caller is shown and that fit some words, the best first."""
-        tools, is_shown = await self.tools(who)
+        tools, is_shown = await self.tools(who), self.shows(who)
         own = await self.runner.list_tools()
         if len(tools) == len(own):
             return await self.runner.tool_index.search(own, words, limit, is_shown)
@@ -555,6 +571,10 @@ def _check_same(request: str, start: Start) -> None:
             "This Idempotency-Key was used for another request. Use a new key for a new request.",
             run=start.run_id,
         )
+
+
+def _tool_name(tool: Tool) -> str:
+    return tool.name
 
 
 _sorted = msgspec.json.Encoder(order="sorted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from heapq import merge
 from itertools import islice
 
 import msgspec
@@ -56,24 +57,23 @@ class CallOutcome(Struct, frozen=True):
 
 async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
     """The tools that the caller may use; those that fit the words best come first."""
-    query, who = asked.query, asked.who
-    versions = await api.published.versions(who.tenant)
+    query, who, is_shown = asked.query, asked.who, api.shows(asked.who)
+    versions = (await api.published.offered(who.tenant)).versions
+    drafted = await _drafted(api, who) if query.drafts else []
     if query.query.strip():
         fitting = await api.search_tools(who, query.query, query.limit)
         return ApiReply(ToolPage(items=tuple(tool_info(tool, versions) for tool in fitting), next=None))
-    tools, is_shown = await api.tools(who)
-    if query.drafts:
-        tools = [*tools, *(await _drafted(api, who, {tool.name for tool in tools}))]
     with cursors():
         last = read_cursor(query.cursor, str) if query.cursor else ""
-    behind = sorted((tool for tool in tools if tool.name > last), key=lambda tool: tool.name)
+    behind = await api.tools_behind(who, last)
+    behind = merge(behind, (tool for tool in drafted if tool.name > last), key=lambda tool: tool.name)
     shown = list(islice(filter(is_shown, behind), query.limit + 1))  # no more is looked at than the page takes
     part = shown[: query.limit]
     following = write_cursor(part[-1].name) if len(shown) > len(part) else None
     return ApiReply(ToolPage(items=tuple(tool_info(tool, versions) for tool in part), next=following))
 
 
-async def _drafted(api: Api, who: Identity, known: set[str]) -> list[Tool]:
+async def _drafted(api: Api, who: Identity) -> list[Tool]:
     """The tools that have a draft and no publication; all that is known of them is their names.
 
     Raises:
@@ -82,6 +82,7 @@ async def _drafted(api: Api, who: Identity, known: set[str]) -> list[Tool]:
     if not allows(who, TOOLS.builders):
         raise wants("build", "to see drafts")
     lines = await api.journal.definitions.names(TOOLS.name, tenant=who.tenant)
+    known = {tool.name for tool in await api.tools(who)}
     return [Tool(name=line.name) for line in lines if not line.published and line.name not in known]
 
 
@@ -89,9 +90,9 @@ async def get_tool(api: Api, asked: ApiRequest[VersionQuery, None]) -> ApiReply:
     """A tool with its schemas: the one in use, or another publication of the caller's tenant."""
     who, name, number = asked.who, asked.names["name"], asked.query.version
     tool = None if number else await api.tool(who, name)
-    versions = await api.published.versions(who.tenant)
-    is_own = tool is not None and tool is not (await api.published.tools(who.tenant)).get(name)
-    if is_own or (not number and name not in versions):
+    offered = await api.published.offered(who.tenant)
+    is_own = tool is not None and tool is not offered.tools.get(name)
+    if is_own or (not number and name not in offered.versions):
         assert tool is not None
         return ApiReply(tool_schema(tool))
     if number and not (allows(who, TOOLS.builders) and who.may_use("tool", name)):
