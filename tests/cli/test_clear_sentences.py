@@ -50,6 +50,33 @@ def test_an_agent_of_something_else_is_refused_in_a_sentence(model: object, tool
     assert told in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("argument", "value", "told"),
+    [
+        ("policy", "policy.toml", 'policy=: give Rules(Rule("ask", "pay")), or PolicyFile("policy.toml"); this is str'),
+        ("policy", [], "policy=: give Rules("),
+        ("limits", {"steps": 3}, "limits=: give Limits(steps=20); this is dict"),
+        ("journal", 5, 'journal=: give "runs.db"; this is int'),
+        ("instructions", None, "instructions=: give a text, or a function that returns one; this is None"),
+        ("instructions", ["Be kind."], "this is list"),
+        ("name", 5, "name=: give a text"),
+        ("prices", [1], "prices=: give {"),
+        ("approver", True, "approver=: give an object with a method `ask`; this is bool"),
+        ("dialect", ["hermes"], 'dialect=: give "auto"'),
+        ("extra_arguments", "keep", 'extra_arguments=: give "refuse" or "drop"'),
+        ("secrets", "KEY", "secrets=: give os.environ"),
+        ("redaction", None, "redaction=: give Redaction"),
+        ("clock", 0.0, "clock=: give an object"),
+        ("always", "search", 'always=: give ["search"]; this is str'),
+        ("output_type", {"type": "object"}, "output_type=: give a type"),
+    ],
+)
+def test_an_argument_that_can_not_be_meant_is_told_by_its_name(argument: str, value: object, told: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        Agent("embedded", **{argument: value})  # type: ignore[arg-type]
+    assert told in str(refused.value)
+
+
 def test_the_notice_about_effects_is_one_short_sentence(caplog: pytest.LogCaptureFixture) -> None:
     def scatter(seed: str) -> str:
         """Scatter seed."""

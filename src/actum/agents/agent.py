@@ -66,6 +66,7 @@ from ..toolsets.wrappers import innermost
 from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .alternation import in_turns
+from .arguments import check_arguments
 from .branch import branch
 from .brief import Brief
 from .compaction import Summarizer
@@ -163,6 +164,7 @@ class Agent(Generic[Output]):
     ) -> None:
         if truncation not in ("auto", "disabled"):
             raise UsageError("truncation={truncation!r}: give 'auto' or 'disabled'", truncation=truncation)
+        check_arguments(locals())
         self.model = open_model(model, dialect=dialect)
         self.settings = checked_settings(settings)
         self.truncation = truncation

@@ -78,6 +78,8 @@ def typed(output_type: TypeForm[object]) -> tuple[JsonObject, Check]:
         TypeAdapter,
     )
 
+    if isinstance(output_type, dict):  # pydantic would take it for a schema of its own
+        raise UsageError("output_type=: give a type, such as a dataclass or list[int], and not a JSON Schema")
     try:
         adapter: TypeAdapter[object] = TypeAdapter(output_type)
         schema: JsonObject = adapter.json_schema()

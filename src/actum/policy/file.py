@@ -127,10 +127,10 @@ class PolicyFile:
         UsageError: the file can not be read, or is no policy.
     """
 
-    def __init__(self, path: Path, *, careful: bool = False) -> None:
-        self.path = path
+    def __init__(self, path: Path | str, *, careful: bool = False) -> None:
+        self.path = Path(path)
         self._careful = careful
-        self._seen: tuple[int, int, int] | None = _stamp(path)
+        self._seen: tuple[int, int, int] | None = _stamp(self.path)
         self._rules = self._read()
 
     @property
