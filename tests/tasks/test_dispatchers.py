@@ -65,12 +65,14 @@ async def test_a_task_that_kills_its_worker_uses_its_attempts_up(office: Office)
 
 async def test_the_time_limit_ends_a_tool_that_ignores_all_with_what_it_started(office: Office) -> None:
     async with office.dispatching():
-        line = await office.accept("stubborn", TaskOptions(timeout_s=3))
-        pids = await office.wrote("stubborn")
-        view = await office.ended(line)
-        assert (view.line.state, [each.error for each in view.attempts]) == ("timed_out", ["timed_out"])
+        for timeout_s in (3, 15, 60):  # the limit runs while the child starts, which takes long on a busy machine
+            view = await office.ended(await office.accept("stubborn", TaskOptions(timeout_s=timeout_s)))
+            assert (view.line.state, [each.error for each in view.attempts]) == ("timed_out", ["timed_out"])
+            assert view.result is None
+            if office.ledger("stubborn"):
+                break
+        (pids,) = office.ledger("stubborn")
         await until(lambda: all(is_gone(pid) for pid in pids))
-        assert view.result is None
 
 
 async def test_a_running_task_is_cancelled_by_another_process_of_the_journal(office: Office) -> None:
