@@ -148,6 +148,22 @@ class Handler(BaseHTTPRequestHandler):
                 self.reply({"id": number, "error": {"code": -32020, "message": "HeaderMismatch"}}, 400)
             case "page":
                 self.answer(200, b"<html>", "text/html")
+            case "of nobody":
+                self.result("nobody", "lost")
+            case "cut short":
+                self.answer(200, answer(number)[:-9])
+            case "nothing":
+                self.answer(200)
+            case "accepted":
+                self.answer(202, answer(number))
+            case "elsewhere":
+                self.answer(302, Location="http://169.254.169.254/")
+            case "end of a stream":
+                self.events()
+            case "gone":
+                self.answer(404)
+            case "not acceptable":
+                self.answer(406, b"secret words", "text/plain")
             case "packed":
                 self.answer(200, gzip.compress(b" " * 1_000_000 + answer(number)), Content_Encoding="gzip")
             case "list" | "huge":

@@ -264,21 +264,36 @@ async def test_a_bare_status_is_the_error_it_means(odd: str, status: int, kind: 
         assert said(await called(connection, "headers"))
 
 
+async def test_an_address_at_which_no_server_is_is_told_as_such(odd: str) -> None:
+    async with McpConnection(at(f"{odd}/status/404")) as connection:
+        with pytest.raises(CallError, match="HTTP 404: there is no MCP server at this address"):
+            await called(connection, "headers")
+
+
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("name", "kind", "told"),
     [
-        ("list", InvalidResult),
-        ("huge", InvalidResult),
-        ("page", InvalidResult),
-        ("packed", InvalidResult),
-        ("cut", CallTimeout),
+        ("list", InvalidResult, "malformed"),
+        ("huge", InvalidResult, "too long"),
+        ("page", InvalidResult, "no message of MCP: Unexpected content type: text/html"),
+        ("packed", InvalidResult, "malformed"),
+        ("cut", CallTimeout, "was lost"),
+        ("of nobody", InvalidResult, "it answers another request"),
+        ("cut short", InvalidResult, "malformed"),
+        ("nothing", InvalidResult, "malformed"),
+        ("accepted", InvalidResult, "no message of MCP: server answered a request with 202"),
+        ("elsewhere", McpError, "Redirect to http://169.254.169.254/ not followed"),
+        ("end of a stream", CallTimeout, "was lost"),
+        ("gone", McpError, "Not Found"),
+        ("not acceptable", McpError, "HTTP 406"),
     ],
 )
-async def test_an_answer_that_is_none_is_told_at_once(odd: str, name: str, kind: type[CallError]) -> None:
+async def test_an_answer_that_is_none_is_told_at_once(odd: str, name: str, kind: type[CallError], told: str) -> None:
     async with McpConnection(at(f"{odd}/modern")) as connection:
         with pytest.raises(kind) as failed:
             await called(connection, name)
 
+        assert told in str(failed.value)
         assert len(str(failed.value)) < 200
         assert said(await called(connection, "headers"))
         assert connection.health.restarts == 0

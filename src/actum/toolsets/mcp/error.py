@@ -116,6 +116,13 @@ def told(method: str, code: int, words: str, data: Json) -> CallError:
         return lost(method)
     if code == HTTP_STATUS and isinstance(data, dict):
         return _refused(method, data.get("status"), data.get("retryAfter"))
+    if words.startswith(_NO_MESSAGE.get(code, ())):
+        return InvalidResult(
+            "The server's answer to {method} is no message of MCP: {why}.",
+            effect="unknown",
+            method=method,
+            why=plain(words)[:WORDS_MAX],
+        )
     if words.startswith(_UNREADABLE.get(code, ())):
         return InvalidResult(
             "The server's answer to {method} is malformed, or too long.", effect="unknown", method=method
@@ -128,9 +135,14 @@ _SDK_LOST = ("Connection closed", "SSE stream ended")
 _UNREADABLE: dict[int, tuple[str, ...]] = {
     PARSE_ERROR: ("Failed to parse", "malformed", "too long"),
     CONNECTION_CLOSED: ("SSE stream failed",),
-    INVALID_REQUEST: ("Unexpected content type", "server answered a request with 202"),
 }
 """How the SDK, and our own reading of lines, begin to tell that an answer is none, by the codes they use for it."""
+OF_ANOTHER = "malformed: it answers another request"
+_NO_MESSAGE: dict[int, tuple[str, ...]] = {
+    PARSE_ERROR: (OF_ANOTHER,),
+    INVALID_REQUEST: ("Unexpected content type", "server answered a request with 202"),
+}
+"""Likewise, where the words say what came instead."""
 
 
 def _refused(method: str, status: Json, retry_after: Json) -> CallError:

@@ -17,11 +17,13 @@ import msgspec
 
 from ...core.errors import ActumError, CallError
 from ...core.json import Json, JsonObject
+from ...core.process.worker_thread import off_loop
 from ...transport.http import HttpFailure
 from ..login import LoginFailed
 from .error import (
     BROKEN,
     HTTP_STATUS,
+    OF_ANOTHER,
     PARSE_ERROR,
     REFUSED_HERE,
     UNREACHED,
@@ -90,10 +92,13 @@ class McpHttpClient(httpx2.AsyncClient):
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = Mended(response.stream)
         refused = request.method == "POST" and response.status_code >= 400
-        if refused or response.headers.get("content-type", "").startswith("application/json"):
+        is_json = response.headers.get("content-type", "").lower().startswith("application/json")
+        if refused or is_json:
             response.stream = Bounded(response.stream, BODY_BYTES_MAX)
         if request.method == "POST":
             self._heard(response.status_code)
+        if request.method == "POST" and is_json and response.status_code == 200:
+            return await _of_this_request(request, response)
         if refused and not await _says_why(response):
             data: JsonObject = {"status": response.status_code, "retryAfter": response.headers.get("retry-after")}
             return _answer(request, HTTP_STATUS, f"HTTP {response.status_code}", data)
@@ -164,6 +169,35 @@ def _mended(text: str) -> bytes:
 
 def _whole(escape: re.Match[str]) -> str:
     return "\\ufffd" if escape["half"] else escape[0]
+
+
+class _Named(msgspec.Struct):
+    """A message, as far as it says to which request it belongs."""
+
+    id: int | float | str | None = None
+    method: str = ""
+
+
+_named = msgspec.json.Decoder(_Named).decode
+
+
+async def _of_this_request(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """The answer as it came. What answers another request than the one that it is sent for answers none: whoever asked
+    would wait in vain.
+    """
+    try:
+        body = await response.aread()
+    except httpx2.StreamError as error:
+        return _answer(request, PARSE_ERROR, f"malformed: {error}")
+    try:
+        asked = _named(request.content)
+        told = await off_loop(len(body), _named, body)
+    except (msgspec.DecodeError, RecursionError):
+        return response  # the SDK says that it is none
+    is_answer = not told.method and told.id is not None and asked.id is not None
+    if is_answer and told.id != asked.id and str(told.id) != str(asked.id):
+        return _answer(request, PARSE_ERROR, OF_ANOTHER)
+    return response
 
 
 async def _says_why(response: httpx2.Response) -> bool:

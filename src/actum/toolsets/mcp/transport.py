@@ -138,6 +138,8 @@ def reason(error: BaseException, server: McpServer, status: int) -> str:
         return str(error)
     if status in (401, 403):
         return f"It answered HTTP {status}: it wants a login, or another one."
+    if status == 404:
+        return "It answered HTTP 404: there is no MCP server at this address."
     match error:
         case FileNotFoundError():
             what = "directory" if error.filename == server.cwd else "program"
