@@ -22,9 +22,10 @@ from actum.features.titles import FEATURE as TITLES
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents
-from actum.server.api.operations import OPERATIONS, TAKEN
+from actum.server.api.operations import OPERATIONS
 from actum.server.keys import with_stored_keys
 from actum.server.metrics import Metrics
+from actum.server.paths import TAKEN
 from tests.patience import HANGS_S
 from tests.web import serving
 

@@ -20,6 +20,7 @@ from ..triggers.intake import TriggerIntake
 from ..triggers.settings import TriggerTable
 from ..triggers.signature import BadSignature, bearer_of, check_signature
 from .news_signature import TOKEN, NewsSignatures, shown_signature
+from .paths import OtherPath
 from .route_group import identity_of
 from .scopes import allows
 
@@ -56,7 +57,7 @@ class TriggerSenders:
         """The token of a sender stands where a key of the server would stand, and is no key: the application must not
         see the token, or it would refuse the request.
         """
-        table = self._intake.triggers.get(str(scope["path"]).removeprefix("/v1/triggers/"))
+        table = self._intake.triggers.get(str(scope["path"]).removeprefix(f"{OtherPath.TRIGGERS}/"))
         if table is not None and table.is_webhook and table.secrets and (table.a2a or table.signature == "token"):
             shown = [value for key, value in scope["headers"] if key == b"authorization"]
             scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"authorization"]

@@ -34,6 +34,7 @@ from ..triggers.event import TriggerEvent, event_id, kind_of
 from ..triggers.intake import TakenEvent, TargetAway, TooManyEvents, TriggerIntake
 from ..triggers.watch import Watcher
 from .api.problem import encoded
+from .paths import OtherPath
 from .route_group import language_of
 from .trigger_senders import TriggerSenders, unknown_trigger
 
@@ -59,12 +60,12 @@ class TriggerRoutes:
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """What the door answers to."""
-        return [Route("/v1/triggers/{name}", self._told, methods=["POST"])]
+        return [Route(f"{OtherPath.TRIGGERS}/{{name}}", self._told, methods=["POST"])]
 
     @property
     def open_paths(self) -> Collection[str]:
         """Triggers with a secret need no key."""
-        return [f"/v1/triggers/{name}" for name, table in self._intake.triggers.items() if table.secrets]
+        return [f"{OtherPath.TRIGGERS}/{name}" for name, table in self._intake.triggers.items() if table.secrets]
 
     def take_keys(self, scope: Scope) -> list[str]:
         """No key is shown elsewhere."""

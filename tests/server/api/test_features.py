@@ -20,8 +20,9 @@ from actum.features.feature import FeatureOn, feature_set
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import Api, GivenAgents
-from actum.server.api.operations import OPERATIONS, TAKEN, check_operations, recorded
+from actum.server.api.operations import OPERATIONS, check_operations, recorded
 from actum.server.api.routes import ApiRoutes, whole_document
+from actum.server.paths import TAKEN
 from actum.storage.place import open_journal
 from actum.testing import FakeClock
 

@@ -5,6 +5,7 @@ their default retries: no answer makes a client send its request again, so each 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -339,6 +340,6 @@ async def test_an_ending_is_told_in_the_words_of_each_api_and_no_client_asks_aga
                 assert "paid 20" in heard.text, (case, heard.text)  # what was called is told as well
             if ending.form and heard.why == "error":
                 assert "Paid in full." in heard.text, (case, heard.text)
+            seen = re.sub("[0-9a-f]{16,}", "", f"{heard.text} {heard.headers}")  # an id may hold any digits
             for word in ("10.9.8.7", "8123", "://"):
-                assert word not in heard.text, (case, heard.text)
-                assert word not in str(heard.headers), (case, heard.headers)
+                assert word not in seen, (case, seen)

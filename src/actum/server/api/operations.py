@@ -17,6 +17,7 @@ from ...core.secrets.redaction import DEFAULT_REDACTION, WORK
 from ...features.feature import Feature, FeatureSet
 from ...features.operation import ApiReply, ApiRequest, Application, Events, Operation
 from ...runs.administration import put_on_record
+from ..paths import TAKEN, place_of
 from ..scopes import SCOPES
 from . import agents, audit, connections, keys, secrets, session, sessions
 from .approvals import operations as approvals
@@ -47,14 +48,6 @@ OPERATIONS: tuple[Operation, ...] = (
     *session.OPERATIONS,
 )
 
-TAKEN = frozenset(
-    (
-        *("assistants", "chat", "completions", "conversations", "embeddings", "messages", "models", "responses"),
-        *("threads", "triggers", "vector_stores"),
-    )
-)
-"""The first parts of paths below `/v1` at which other protocols answer. The test of all routes holds the two equal."""
-
 
 def check_operations(feature: Feature, others: Sequence[Operation] = ()) -> None:
     """Whether the operations of somebody else's feature can stand beside ours.
@@ -71,13 +64,13 @@ def check_operations(feature: Feature, others: Sequence[Operation] = ()) -> None
             "the feature {feature!r} can not be called so: that is the name of a scope", feature=feature.name
         )
     known = [*OPERATIONS, *others]
-    taken = TAKEN | {_place(each.path) for each in known}
+    taken = TAKEN | {place_of(each.path) for each in known}
     ids = {each.id for each in known}
     bodies = {kind.__name__: kind for each in known for kind in _bodies(each)}
     own: set[tuple[str, str]] = set()
     for each in feature.operations:
         where = f"the operation {each.id!r} of the feature {feature.name!r}"
-        first = _place(each.path)
+        first = place_of(each.path)
         if not each.path.startswith("/v1/") or not first or "{" in first:
             raise UsageError(
                 "{where} has the path {path!r}: write /v1/{feature}, or another name there",
@@ -110,11 +103,6 @@ def check_operations(feature: Feature, others: Sequence[Operation] = ()) -> None
                 )
         ids.add(each.id)
         own.add((each.method, each.path))
-
-
-def _place(path: str) -> str:
-    """The first part of a path below `/v1`."""
-    return path.removeprefix("/v1/").partition("/")[0]
 
 
 def _bodies(operation: Operation) -> Sequence[type[Struct]]:

@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ...core.errors import ActumError, ModelError, UnknownName
 from ...core.identity import Identity, LetsIn
 from ...core.json import Json, JsonObject
+from ..paths import OtherPath
 from ..refusal import HttpRefusal
 from ..route_group import REQUEST_ID, Worded, identity_of
 from .executor import Executor
@@ -149,9 +150,9 @@ class ModelRoutes(Generic[T]):
         self._routes: list[BaseRoute] = [
             *more,
             *(Route(path, _Place(self._answerer(surface))) for surface in SURFACES for path in surface.paths),
-            Route("/v1/models", _Place(self._list, "GET")),
+            Route(OtherPath.MODELS, _Place(self._list, "GET")),
             Route("/v1beta/models", _Place(self._list, "GET")),
-            Route("/v1/models/{model:path}", _Place(self._show, "GET")),
+            Route(f"{OtherPath.MODELS}/{{model:path}}", _Place(self._show, "GET")),
             Route("/v1beta/models/{model:path}", _Place(self._show, "GET")),
             Route("/v1beta/{rest:path}", _Place(_nowhere, "")),
         ]

@@ -17,6 +17,7 @@ from ...dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ...dialects.api.openai_completions import OPENAI_COMPLETIONS
 from ...dialects.api.openai_responses.dialect import OPENAI_RESPONSES
 from ...dialects.base import ApiDialect
+from ..paths import OtherPath
 
 Does = Literal["answer", "count_tokens", "embed"]
 """What a surface is asked for."""
@@ -58,21 +59,21 @@ _ANTHROPIC_HEADERS = ("anthropic-version", "anthropic-beta")
 CHAT = Surface(
     name="chat",
     vendor="openai",
-    paths=("/v1/chat/completions",),
+    paths=(OtherPath.CHAT,),
     upstream_path="/chat/completions",
     dialect=OPENAI_CHAT,
 )
 COMPLETIONS = Surface(
     name="completions",
     vendor="openai",
-    paths=("/v1/completions",),
+    paths=(OtherPath.COMPLETIONS,),
     upstream_path="/completions",
     dialect=OPENAI_COMPLETIONS,
 )
 RESPONSES = Surface(
     name="responses",
     vendor="openai",
-    paths=("/v1/responses",),
+    paths=(OtherPath.RESPONSES,),
     upstream_path="/responses",
     dialect=OPENAI_RESPONSES,
     forwarded=("openai-beta",),
@@ -80,7 +81,7 @@ RESPONSES = Surface(
 MESSAGES = Surface(
     name="messages",
     vendor="anthropic",
-    paths=("/v1/messages",),
+    paths=(OtherPath.MESSAGES,),
     upstream_path="/messages",
     dialect=ANTHROPIC_MESSAGES,
     forwarded=_ANTHROPIC_HEADERS,
@@ -88,7 +89,7 @@ MESSAGES = Surface(
 COUNT_TOKENS = Surface(
     name="count_tokens",
     vendor="anthropic",
-    paths=("/v1/messages/count_tokens",),
+    paths=(f"{OtherPath.MESSAGES}/count_tokens",),
     upstream_path="/messages/count_tokens",
     dialect=ANTHROPIC_MESSAGES,
     does="count_tokens",
@@ -98,7 +99,7 @@ COUNT_TOKENS = Surface(
 EMBEDDINGS = Surface(
     name="embeddings",
     vendor="openai",
-    paths=("/v1/embeddings",),
+    paths=(OtherPath.EMBEDDINGS,),
     upstream_path="/embeddings",
     dialect=OPENAI_CHAT,
     does="embed",
@@ -107,7 +108,7 @@ EMBEDDINGS = Surface(
 GENERATE = Surface(
     name="generate",
     vendor="gemini",
-    paths=("/v1beta/models/{model:path}:generateContent", "/v1/models/{model:path}:generateContent"),
+    paths=("/v1beta/models/{model:path}:generateContent", f"{OtherPath.MODELS}/{{model:path}}:generateContent"),
     upstream_path="/models/{model}:generateContent",
     dialect=GEMINI_CONTENT,
     model_in="address",
@@ -117,7 +118,10 @@ GENERATE = Surface(
 STREAM_GENERATE = Surface(
     name="stream_generate",
     vendor="gemini",
-    paths=("/v1beta/models/{model:path}:streamGenerateContent", "/v1/models/{model:path}:streamGenerateContent"),
+    paths=(
+        "/v1beta/models/{model:path}:streamGenerateContent",
+        f"{OtherPath.MODELS}/{{model:path}}:streamGenerateContent",
+    ),
     upstream_path="/models/{model}:streamGenerateContent?alt=sse",
     dialect=GEMINI_CONTENT,
     model_in="address",
@@ -159,4 +163,4 @@ def vendor_of(path: str, *, has_anthropic_version: bool = False) -> Vendor:
         return known
     if path.startswith("/v1beta/") or path.endswith((":generateContent", ":streamGenerateContent")):
         return "gemini"
-    return "anthropic" if has_anthropic_version or path.startswith("/v1/messages") else "openai"
+    return "anthropic" if has_anthropic_version or path.startswith(OtherPath.MESSAGES) else "openai"

@@ -36,6 +36,7 @@ from ...api.api import Api, Start
 from ...api.records import Recorded
 from ...api.runs.operations import cancel_elsewhere
 from ...api.work import RunJob
+from ...paths import OtherPath
 from ...route_group import identity_of
 from ..refused import DO_NOT_RETRY, Refused
 from .answer import Ending, Piece, ServerCall
@@ -102,17 +103,17 @@ class Assistants:
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """The paths."""
-        thread, run = "/v1/threads/{thread}", "/v1/threads/{thread}/runs/{run}"
+        thread, run = f"{OtherPath.THREADS}/{{thread}}", f"{OtherPath.THREADS}/{{thread}}/runs/{{run}}"
         message = f"{thread}/messages/{{message}}"
         absent = Methods(dict.fromkeys(("GET", "POST", "DELETE"), _absent))
         return [
-            Route("/v1/assistants", Methods({"GET": self._list_assistants, "POST": self._make_assistant})),
+            Route(OtherPath.ASSISTANTS, Methods({"GET": self._list_assistants, "POST": self._make_assistant})),
             Route(
-                "/v1/assistants/{id:path}",
+                f"{OtherPath.ASSISTANTS}/{{id:path}}",
                 Methods({"GET": self._get_assistant, "POST": self._change_assistant, "DELETE": self._drop_assistant}),
             ),
-            Route("/v1/threads", Methods({"POST": self._make_thread})),
-            Route("/v1/threads/runs", Methods({"POST": self._make_thread_and_run})),
+            Route(OtherPath.THREADS, Methods({"POST": self._make_thread})),
+            Route(f"{OtherPath.THREADS}/runs", Methods({"POST": self._make_thread_and_run})),
             Route(thread, Methods({"GET": self._get_thread, "POST": self._change_thread, "DELETE": self._drop_thread})),
             Route(f"{thread}/messages", Methods({"GET": self._list_messages, "POST": self._make_message})),
             Route(message, Methods({"GET": self._get_message, "DELETE": self._drop_message})),
@@ -122,8 +123,8 @@ class Assistants:
             Route(f"{run}/submit_tool_outputs", Methods({"POST": self._submit})),
             Route(f"{run}/steps", Methods({"GET": self._list_steps})),
             Route(f"{run}/steps/{{step}}", Methods({"GET": self._get_step})),
-            Route("/v1/vector_stores", absent),
-            Route("/v1/vector_stores/{rest:path}", absent),
+            Route(OtherPath.VECTOR_STORES, absent),
+            Route(f"{OtherPath.VECTOR_STORES}/{{rest:path}}", absent),
         ]
 
     async def expire(self) -> None:

@@ -23,6 +23,7 @@ from ....core.json import JsonObject
 from ....core.run.record import Entry
 from ....journal.recording import RunState
 from ...api.api import Api
+from ...paths import OtherPath
 from ...route_group import identity_of
 from .endpoints import Methods, fields_of_body, forget, json_response, page_of
 from .history import name_of
@@ -56,9 +57,9 @@ class Conversations:
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """The paths."""
-        one = "/v1/conversations/{id}"
+        one = f"{OtherPath.CONVERSATIONS}/{{id}}"
         return [
-            Route("/v1/conversations", Methods({"POST": self._begin})),
+            Route(OtherPath.CONVERSATIONS, Methods({"POST": self._begin})),
             Route(one, Methods({"GET": self._get, "POST": self._get, "DELETE": self._delete})),
             Route(f"{one}/items", Methods({"GET": self._items})),
         ]

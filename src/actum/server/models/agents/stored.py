@@ -20,6 +20,7 @@ from ....core.json import JsonObject
 from ...api.api import Api
 from ...api.records import Recorded
 from ...api.runs.operations import cancel_elsewhere
+from ...paths import OtherPath
 from ...route_group import identity_of
 from .endpoints import Methods, forget, json_response, page_of
 from .ids import AnswerRef, read_answer_id
@@ -48,7 +49,7 @@ class StoredAnswers:
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """The paths."""
-        one = "/v1/responses/{id}"
+        one = f"{OtherPath.RESPONSES}/{{id}}"
         return [
             Route(one, Methods({"GET": self._get, "DELETE": self._delete})),
             Route(f"{one}/input_items", Methods({"GET": self._input_items})),
