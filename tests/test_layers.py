@@ -87,6 +87,7 @@ DOORS: dict[str, set[str]] = {
         "actum.transport.http",
         "actum.transport.upstream_client",
     },
+    "actum.cli.records.runs": {"actum.compose.administration"},
     "actum.cli.conversation.chat": {"actum.cli.conversation.line_editor"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
     "actum.cli.mcp.serve": {"actum.compose.serving"},

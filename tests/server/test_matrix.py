@@ -185,6 +185,9 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "showTimeline": (401, (404, 404, 403, 200)),
     "exportRun": (401, (404, 403, 403, 403)),
     "readFeed": (401, (200, 200, 403, 200)),
+    "compareRuns": (401, (422, 403, 403, 403)),
+    "listFiles": (401, (404, 404, 403, 200)),
+    "getFile": (401, (404, 404, 403, 404)),
     "getSession": (401, (200, 200, 200, 200)),
     "beginSession": (422, (422, 422, 422, 422)),
     "endSession": (204, (204, 204, 204, 204)),
@@ -334,7 +337,8 @@ def requests_of(routes: Sequence[BaseRoute], ids: Mapping[str, str]) -> dict[str
         assert isinstance(route, Route | Mount), route
         own = [each for each in OPERATIONS if each.path == route.path]
         for each in own:
-            path = each.path.format(id=ids.get(each.tag, "none"), name="hello" if each.tag == "workflows" else "add")
+            named = "hello" if each.tag == "workflows" else "add"
+            path = each.path.format(id=ids.get(each.tag, "none"), name=named, handle="att_1")
             found[each.id] = (each.method.upper(), path, BODIES.get(each.id))
         if not own:
             if route.path.startswith("/a2a/"):

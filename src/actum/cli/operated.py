@@ -59,17 +59,21 @@ View = Callable[[Terminal, Any, Mapping[str, str]], None]
 
 
 def add_commands(
-    app: typer.Typer, operations: Sequence[Operation], views: Mapping[str, View] | None = None
+    app: typer.Typer,
+    operations: Sequence[Operation],
+    views: Mapping[str, View] | None = None,
+    beside: Sequence[Operation] = (),
 ) -> Operated:
     """Add the command of each operation that has one.
 
     Args:
         app: the group; where it may be called without a word more, that means its `list`.
-        operations: the operations of a subject; those by which a person names things are among them.
+        operations: the operations of a subject.
         views: show a person the answers of operations, by the ids of the operations. Others are shown as their
             commands say.
+        beside: the operations of another subject, by which a person names things.
     """
-    operated, made = Operated(operations, views), {}
+    operated, made = Operated((*operations, *beside), views), {}
     for operation in operations:
         for command in operation.commands:
             name = command.words[-1]

@@ -1,9 +1,13 @@
-"""`/v1/runs/{id}/timeline` and `/export`: a run as it went in time, and its record as it is kept."""
+"""`/v1/runs/{id}/timeline`, `/export`, `/comparison` and `/files`: what is shown of a run beside its state."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from actum import ToolResult, tool
+from actum.core.call import MediaPart
 from actum.journal.export import check_export, read_lines
 
 from .application import Bank, WebApplication, answering, application
@@ -67,3 +71,49 @@ async def test_another_user_and_another_tenant_have_no_such_run() -> None:
             answer = await it.ask("GET", f"/v1/runs/{run_id}/{what}", who=who)
             nothing = await it.ask("GET", f"/v1/runs/run_none/{what}", who=who)
             assert (answer.status_code, answer.content) == (404, nothing.content)
+
+
+async def test_two_runs_are_compared_with_the_scope_audit_and_another_tenants_run_is_not_there() -> None:
+    async with application(answering(calls("add", a=2, b=3), "5", calls("add", a=2, b=4), "6")) as it:
+        one = await begun(it, "What is 2 and 3?", "done")
+        other = await begun(it, "What is 2 and 4?", "done")
+        path = f"/v1/runs/{one}/comparison?other="
+        assert (await it.ask("GET", path + other)).status_code == 403
+        told = (await it.ask("GET", path + other, who="root")).json()
+        assert told["runs"] == [one, other]
+        assert told["comparison"]["begun"] == [["question", "What is 2 and 3?", "What is 2 and 4?"]]
+        assert [each["answer"] for each in told["comparison"]["outcomes"]] == ["5", "6"]
+        for missing in ("run_none", "%00", ""):
+            assert (await it.ask("GET", path + missing, who="root")).status_code in (404, 422), missing
+
+
+async def test_the_files_of_a_run_are_listed_and_got_under_names_of_ours() -> None:
+    evil = MediaPart("text/html\r\nx-evil: 1", b"<script>", name='"; x=\r\nevil')
+
+    class Pencil(Bank):
+        @property
+        def tools(self) -> Sequence[object]:
+            @tool(effects={"read"})
+            def draw() -> ToolResult:
+                """Draw."""
+                return ToolResult("", (MediaPart("image/png", b"\x89PNG", name="a.png"), evil))
+
+            return [draw]
+
+    async with application(answering(calls("draw"), "Done."), bank=Pencil()) as it:
+        run_id = await begun(it, "Draw.", "done")
+        items = (await it.ask("GET", f"/v1/runs/{run_id}/files")).json()["items"]
+        assert [(each["handle"], each["name"], each["size"]) for each in items] == [
+            ("att_1", "a.png", 4),
+            ("att_2", evil.name, 8),
+        ]
+        for handle, kind, name in (
+            ("att_1", "image/png", "att_1.png"),
+            ("att_2", "application/octet-stream", "att_2.bin"),
+        ):
+            got = await it.ask("GET", f"/v1/runs/{run_id}/files/{handle}")
+            assert got.headers["content-type"] == kind
+            assert got.headers["content-disposition"] == f'attachment; filename="{name}"'
+            assert "x-evil" not in got.headers
+        assert (await it.ask("GET", f"/v1/runs/{run_id}/files/att_3")).status_code == 404
+        assert (await it.ask("GET", f"/v1/runs/{run_id}/files", who="bob")).status_code == 404

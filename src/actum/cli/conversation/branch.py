@@ -1,8 +1,13 @@
-"""`actum journal fork` and `compare`: another way from some point on, and how two runs differ."""
+"""`actum journal fork`: another way from some point on; and how `compare` shows two runs.
+
+`fork` is no operation: it goes on at the terminal, with the model and the tools of this command, as `actum run` does.
+`POST /v1/runs/{id}/fork` goes on with the agent of a server.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -10,14 +15,10 @@ from rich.text import Text
 
 from ...compose.settings import choose_agent
 from ...core.event import RunResult
-from ...journal.comparison import (
-    Comparison,
-    Moment,
-    Outcome,
-    compare,
-)
+from ...journal.comparison import Moment, Outcome
 from ...journal.named import find_run
 from ...runs.options import Emit
+from ...server.api.runs.comparing import RunComparison
 from .. import loading, options
 from ..options import (
     DialectFlag,
@@ -87,25 +88,9 @@ def fork(
     return asyncio.run(command())
 
 
-def compare_runs(
-    left: Annotated[str, typer.Argument(metavar="RUN", help="A run.")],
-    right: Annotated[str, typer.Argument(metavar="RUN", help="Another, such as a branch of it.")],
-    as_json: JsonFlag = False,
-    journal: JournalFlag = "",
-) -> None:
-    """Show where two runs first part, and what each came to."""
-    terminal = Terminal()
-
-    async def command() -> tuple[str, str, Comparison]:
-        async with options.journal(options.read(journal=journal)) as opened:
-            one, other = await find_run(opened, left), await find_run(opened, right)
-            entries = await opened.read(one.run_id), await opened.read(other.run_id)
-            return one.run_id, other.run_id, compare(*entries)
-
-    one, other, comparison = asyncio.run(command())
-    if as_json:
-        terminal.json({"runs": [one, other], "comparison": comparison})
-        return
+def show_comparison(terminal: Terminal, found: RunComparison, names: Mapping[str, str]) -> None:
+    """Show a person where two runs first part, and what each came to."""
+    comparison = found.comparison
     for name, mine, yours in comparison.begun:
         terminal.line("begun", styled((f"{name}  ", "bold"), _words(mine), (" | ", "dim"), _words(yours)))
     terminal.line("alike", f"{comparison.alike} moments from the beginning")
@@ -115,7 +100,7 @@ def compare_runs(
         if comparison.parts != (None, None):
             terminal.line(label, _moment(moment))
     rows = [(name, *values) for name, *values in _side_by_side(*comparison.outcomes)]
-    terminal.table("", one, other, rows=[("", "", ""), *rows])
+    terminal.table("", *found.runs, rows=[("", "", ""), *rows])
 
 
 def _side_by_side(one: Outcome, other: Outcome) -> list[tuple[str, str, str]]:

@@ -1,6 +1,8 @@
 """`actum journal`: the record itself. Its entries, followed live; deleted for good.
 
-How it is checked stands in `verify.py`, how runs branch off in `branch.py`.
+How it is checked stands in `verify.py`, how runs branch off in `branch.py`. `compare` is an operation of the API. The
+others are none and never will be: `show`, `export`, `heads` and `verify` look at the bytes in the database on behalf of
+a person who does not take a server's word for them, and `tail` follows them.
 """
 
 from __future__ import annotations
@@ -24,9 +26,12 @@ from ...journal.export import faults
 from ...journal.follow import follow, follow_all
 from ...journal.mismatch import mismatch, summary
 from ...journal.named import find_run
+from ...server.api.runs.comparing import OPERATIONS as COMPARING
+from ...server.api.runs.operations import OPERATIONS as RUNS
 from .. import options
 from ..conversation import branch
 from ..exit_codes import DONE, FAILED
+from ..operated import add_commands
 from ..options import JournalFlag, JsonFlag, RunArgument
 from ..show import moments
 from ..show.terminal import (
@@ -42,7 +47,7 @@ app.command("export")(verify.export)
 app.command("heads")(verify.heads)
 app.command("verify")(verify.verify)
 app.command("fork")(branch.fork)
-app.command("compare")(branch.compare_runs)
+add_commands(app, COMPARING, {"compareRuns": branch.show_comparison}, beside=RUNS)
 
 PAYLOAD_MAX = 400
 

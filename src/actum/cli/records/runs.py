@@ -15,10 +15,11 @@ from ...core.call import MediaPart
 from ...core.errors import JournalError, UsageError
 from ...core.json import JsonObject
 from ...core.run.record import Entry
+from ...features.operation import ApiFile
 from ...journal.conversations import Family
-from ...journal.named import find_run
-from ...journal.recording import RunState
-from ...server.api.runs.operations import OPERATIONS
+from ...server.api.runs.files import OPERATIONS as FILES
+from ...server.api.runs.files import RunFiles
+from ...server.api.runs.operations import FOUND_BY, OPERATIONS
 from .. import options
 from ..conversation.files import write_files
 from ..operated import add_commands
@@ -29,7 +30,7 @@ from ..show.terminal import Terminal
 from ..show.tree import problems_of, tree_of
 
 app = typer.Typer(help="What is on record: list runs, show one, write its files.", invoke_without_command=True)
-add_commands(app, OPERATIONS)
+RUNS = add_commands(app, (*OPERATIONS, *FILES))
 
 
 @app.command("show")
@@ -82,28 +83,36 @@ def run_files(
 
     For instance: actum runs files last --out plots
     """
-    terminal = Terminal()
+    # Writing into a folder of this machine is no operation: what is written is got by operations.
+    from ...compose.administration import open_application  # noqa: PLC0415  # agents, which other commands need none of
 
-    async def command() -> list[MediaPart]:
-        async with options.journal(options.read(journal=journal)) as opened:
-            found = await find_run(opened, run_id)
-            return list(RunState(await opened.read(found.run_id)).media().values())
+    terminal, settings, kept = Terminal(), options.read(journal=journal), dict[str, bytes]()
 
-    parts = asyncio.run(command())
+    async def command() -> RunFiles:
+        async with open_application(settings) as application:
+            found = {"id": await RUNS.find(application, FOUND_BY, run_id)}
+            listed = await RUNS.ask(application, "listFiles", found)
+            assert isinstance(listed, RunFiles)
+            for each in [each for each in listed.items if out and each.size]:
+                got = await RUNS.ask(application, "getFile", {**found, "handle": each.handle})
+                assert isinstance(got, ApiFile)
+                kept[each.handle] = got.content
+            return listed
+
+    listed = asyncio.run(command())
     if out:
+        parts = [
+            MediaPart(each.media_type, kept.get(each.handle, b""), "", each.name, each.handle) for each in listed.items
+        ]
         for path in write_files(parts, Path(out)):
             terminal.note("{path} is written", path=path)
     if as_json:
-        terminal.json([{**_file_row(part), "size": len(part.data)} for part in parts])
-    elif not out and not parts:
+        terminal.json(listed)
+    elif not out and not listed.items:
         terminal.note("The tools of this run made no files.")
     elif not out:
-        rows = [(*_file_row(part).values(), f"{len(part.data):,}") for part in parts]
+        rows = [(each.handle, each.media_type, each.name, f"{each.size:,}") for each in listed.items]
         terminal.table("handle", "kind", "name", "bytes", rows=rows)
-
-
-def _file_row(part: MediaPart) -> dict[str, str]:
-    return {"handle": part.handle, "media_type": part.media_type, "name": part.name}
 
 
 def _as_json(entry: Entry) -> JsonObject:

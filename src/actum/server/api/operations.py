@@ -21,7 +21,7 @@ from ..paths import TAKEN, place_of
 from ..scopes import SCOPES
 from . import agents, audit, connections, keys, secrets, session, sessions
 from .approvals import operations as approvals
-from .runs import feed, timeline
+from .runs import comparing, feed, files, timeline
 from .runs import operations as runs
 from .tasks import operations as tasks
 from .tools import kind as tool_kind
@@ -35,6 +35,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *runs.OPERATIONS,
     *timeline.OPERATIONS,
     *feed.OPERATIONS,
+    *comparing.OPERATIONS,
+    *files.OPERATIONS,
     *workflows.OPERATIONS,
     *workflow_kind.OPERATIONS,
     *tasks.OPERATIONS,

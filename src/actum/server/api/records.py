@@ -17,6 +17,7 @@ from ...core.interfaces import Clock, Journal
 from ...core.run.record import Entry, Started, TaskQueued, is_last
 from ...core.run.summary import RunSummary, summary_of
 from ...features.command import AnswerText
+from ...features.operation import ApiRequest
 from ...features.refusal import Refusal, not_found
 from ...journal.conversations import as_they_stand
 from ...journal.recording import RunState
@@ -93,10 +94,26 @@ class Records:
             raise not_found("run")
         if started.principal != who.principal and not allows(who, ("admin", *beyond_own)):
             raise not_found("run")
-        try:
-            return Recorded(run_id, entries, RunState(entries))
-        except JournalError:
-            raise Refusal(503, "record_unreadable", "The record of this run can not be read.", run=run_id) from None
+        return _recorded(run_id, entries)
+
+    async def asked_for(
+        self, asked: ApiRequest[object, object], run_id: str, *, beyond_own: Sequence[str] = ()
+    ) -> Recorded:
+        """A run that a request names. On the command line the operator of this machine reads the runs of all tenants.
+
+        Args:
+            asked: the request.
+            run_id, beyond_own: as for `run`.
+
+        Raises:
+            Refusal: as for `run`.
+        """
+        if not asked.by_operator:
+            return await self.run(run_id, asked.who, beyond_own=beyond_own)
+        entries = await self.journal.read(run_id, tenant=asked.tenant)
+        if not entries:
+            raise not_found("run")
+        return _recorded(run_id, entries)
 
     async def again(self, recorded: Recorded) -> Recorded:
         """A run as it stands now."""
@@ -144,6 +161,13 @@ def told_problems(problems: Sequence[str]) -> list[AnswerText]:
     more = f"... and {len(found) - PROBLEMS_MAX} more. " if len(found) > PROBLEMS_MAX else ""
     advice = "{more}The record was damaged or changed: `actum journal verify` checks all of it."
     return [*told, AnswerText(advice, values={"more": more}, is_note=True)] if found else []
+
+
+def _recorded(run_id: str, entries: Sequence[Entry]) -> Recorded:
+    try:
+        return Recorded(run_id, entries, RunState(entries))
+    except JournalError:
+        raise Refusal(503, "record_unreadable", "The record of this run can not be read.", run=run_id) from None
 
 
 def _beginning(entries: Sequence[Entry]) -> Started | None:
