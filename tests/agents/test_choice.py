@@ -9,7 +9,7 @@ import pytest
 
 from actum import Agent
 from actum.call.choice import SHOWN_MAX, Choice, choose, extended, find
-from actum.call.resolve import SEARCH, Catalog
+from actum.call.resolve import Catalog
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
 from actum.core.message import Reply
@@ -17,6 +17,7 @@ from actum.core.model import Request
 from actum.core.policy import Answer
 from actum.core.run.record import ToolsChanged
 from actum.core.tool import Tool
+from actum.core.tool_search import SEARCH
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.storage.sqlite import SQLiteJournal

@@ -30,11 +30,12 @@ from ..core.run.pending import Pending
 from ..core.run.record import InputRequested, ModelReplied, ToolsChanged
 from ..core.token_estimate import with_sound_usage, with_usage
 from ..core.tool import Tool, digest_of, is_demand
+from ..core.tool_search import SEARCH
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import CallRef
 from ..journal.secrets import write_reply
 from ..runs.run import Finish, Run, Stopped
-from ..runs.tool_search import ToolIndex, found_by
+from ..runs.tool_search import SEARCH_TOOL, ToolIndex, found_by
 from .shortening import WHOLE, Shortening, with_advice
 from .tool_choice import shown_choice
 from .turn import AskUser, Called, CallModel, CallTools, ModelAnswered, Outcome, Turn, UserAnswered
@@ -84,6 +85,7 @@ class Driver(Struct, kw_only=True, dict=True):
         self._reply_number = -1
         self._tools = self.run.state.tools or self.run.path.catalog.digest
         self._shown: tuple[Tool, ...] = ()
+        self._search: tuple[str, tuple[str, ...]] = ("", ())
         self._listed: Catalog | None = None
         self._found: list[str] = []
         last = self.run.state.replies[-1][1] if self.run.state.replies else None
@@ -142,8 +144,16 @@ class Driver(Struct, kw_only=True, dict=True):
         began = context.clock.monotonic()
         tools, schema = self._shown if asked.has_tools else (), self.output_schema
         choice = "auto" if asked.choice == "auto" else shown_choice(asked.choice, tools)
+        search, found = self._search if tools else ("", ())
         request = self.settings.fill(
-            Request(messages=self.transcript, tools=tools, tool_choice=choice, output_schema=schema)
+            Request(
+                messages=self.transcript,
+                tools=tools,
+                tool_choice=choice,
+                output_schema=schema,
+                search=search,
+                found=found,
+            )
         )
         run.models_asked += 1
         try:
@@ -264,6 +274,9 @@ class Driver(Struct, kw_only=True, dict=True):
     def _show_tools(self, tools: tuple[Tool, ...], digest: str, names: tuple[str, ...] = (), first: int = 0) -> None:
         """From here on the model is shown these tools; on record where they are not those that it was shown before."""
         self._shown = tools
+        chosen = set(names[:first])
+        search = SEARCH if SEARCH_TOOL in tools else ""
+        self._search = (search, tuple([tool.name for tool in tools if tool.name not in chosen]) if search else ())
         if digest != self._tools:
             self._tools = digest
             keep_tools(self.run.context.journal, digest, tools)

@@ -20,6 +20,7 @@ from ..core.interfaces import StandsForOthers, Toolset
 from ..core.process.worker_thread import off_loop
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
 from ..core.tool import Tool, digest_of
+from ..core.tool_search import SEARCH
 from ..journal.excerpt import READ_RESULT
 from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots
@@ -30,9 +31,6 @@ COMPARED_MAX = 30
 COMPILED_MAX = 200
 """Schemas of at most 200 tools are compiled when they are listed, so that a bad schema is told before anything is done.
 Of more tools, each schema is compiled at the first call: 10,000 schemas take 1.4 s and 260 MB, and few are called."""
-
-SEARCH = "search_tools"
-"""The tool by which a model finds others; see `runs.tool_search`."""
 
 _WORDS = re.compile(r"[_.\-]+")
 

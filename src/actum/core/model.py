@@ -12,6 +12,7 @@ from .event import Delta
 from .json import JsonObject, dumps
 from .message import Message, Reply, SystemMessage
 from .tool import Tool, ToolChoice
+from .tool_search import SearchWay
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -35,7 +36,9 @@ class Request(Struct, frozen=True, kw_only=True):
         output_schema: JSON Schema that the final answer must fit, where the dialect can ask for it.
         max_tokens: at most so many tokens of answer.
         temperature: randomness; None leaves it to the endpoint.
-        top_p, seed, timeout_s, headers: as in `ModelSettings`.
+        top_p, seed, timeout_s, headers, tool_search: as in `ModelSettings`.
+        search: the name of the tool by which the model finds others; empty where there is none.
+        found: the names of those of the tools that the model was not shown at first.
         model: the model's name at the endpoint; filled in by whoever sends the request.
         stream: whether the answer is to come in pieces; likewise.
         extras: further fields, passed to the endpoint as they are.
@@ -53,6 +56,9 @@ class Request(Struct, frozen=True, kw_only=True):
     seed: int | None = None
     timeout_s: float | None = None
     headers: Mapping[str, str] = {}
+    tool_search: SearchWay | None = None
+    search: str = ""
+    found: tuple[str, ...] = ()
     model: str = ""
     stream: bool = False
     extras: JsonObject = {}

@@ -16,6 +16,7 @@ from msgspec import Struct
 from .errors import UsageError
 from .json import JsonObject
 from .model import Request
+from .tool_search import SearchWay
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 §5.6.2: a token
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5: no line ends
@@ -36,6 +37,9 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         stop: a text, or several, at which the model stops.
         timeout_s: how many seconds the endpoint may be silent before the request fails.
         headers: further HTTP headers. They are not on record, and never take the place of the header with the key.
+        tool_search: how the model is told of tools that it found by `search_tools`: `native`, by what its API has for
+            that, which keeps the cache of the prompt; `plain`, in the list of tools, which grows. Left out, `native`
+            where the model is known to have it.
         extras: further fields of the request's body, in the words of the endpoint's API. A field here takes the place
             of a field of ours.
 
@@ -54,6 +58,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     timeout_s: float | None = None
     headers: Mapping[str, str] = {}
     extras: JsonObject = {}
+    tool_search: SearchWay | None = None
 
     def __post_init__(self) -> None:
         temperature, top_p, timeout_s = self.temperature, self.top_p, self.timeout_s
@@ -70,6 +75,8 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         stops = self.stops if isinstance(self.stop, str | Sequence) else (None,)
         if not all(isinstance(text, str) and text for text in stops):
             raise _wrong("stop", self.stop, "a text, or a list of texts, none of them empty")
+        if self.tool_search not in (None, "native", "plain"):
+            raise _wrong("tool_search", self.tool_search, "'native' or 'plain'")
         check_headers(self.headers)
         if not isinstance(self.extras, dict) or not all(isinstance(name, str) for name in self.extras):
             raise _wrong("extras", self.extras, "a dict of fields by their names")
@@ -100,7 +107,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """These settings, and those of the other for what is not set here. Headers and extras are put together."""
         if other is UNSET or self is UNSET:
             return other if self is UNSET else self
-        names = ("temperature", "max_tokens", "top_p", "seed", "timeout_s")
+        names = ("temperature", "max_tokens", "top_p", "seed", "timeout_s", "tool_search")
         set_here = {name: value for name in names if (value := getattr(self, name)) is not None}
         return msgspec.structs.replace(
             other,
@@ -124,6 +131,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             timeout_s=self.timeout_s if request.timeout_s is None else request.timeout_s,
             headers={**_lowered(self.headers), **_lowered(request.headers)},
             extras={**self.extras, **request.extras},
+            tool_search=request.tool_search or self.tool_search,
         )
 
 

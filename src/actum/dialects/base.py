@@ -128,6 +128,15 @@ class StrictTools(Protocol):
 
 
 @runtime_checkable
+class SearchesTools(Protocol):
+    """A dialect whose API can be told of tools where a search found them; see `api.native_search`."""
+
+    @property
+    def tool_search(self) -> bool:
+        """The model can, where a request does not say how it is to be told."""
+
+
+@runtime_checkable
 class TextDialect(Protocol):
     """A way to say calls in plain text."""
 

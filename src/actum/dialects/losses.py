@@ -132,7 +132,21 @@ def shortened(text: str) -> str:
 
 # Requests.
 
-_TOLD_APART = frozenset({"messages", "tools", "tool_choice", "stop", "output_schema", "extras", "timeout_s", "headers"})
+_TOLD_APART = frozenset(
+    {
+        "messages",
+        "tools",
+        "tool_choice",
+        "stop",
+        "output_schema",
+        "extras",
+        "timeout_s",
+        "headers",
+        "search",
+        "found",
+        "tool_search",
+    }
+)
 """Fields of a request that are more than one fact, or no part of a body; each other field is a fact as it is."""
 
 

@@ -21,7 +21,7 @@ from ..core.model import Model
 from ..dialects import dialect as find_dialect
 from ..dialects import for_model
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT, OpenAiChat
-from ..dialects.base import ApiDialect, ChatMarked, StrictTools, TextDialect
+from ..dialects.base import ApiDialect, ChatMarked, SearchesTools, StrictTools, TextDialect
 from ..dialects.catalog import ApiName, listing_of, opens_thought
 from ..dialects.catalog import text_dialect as find_text_dialect
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
@@ -100,6 +100,8 @@ class Provider(Struct, frozen=True, kw_only=True):
         default_model: what to ask for when no model is named; empty when one must be.
         strict: it can be asked to hold its models to the schemas of tools.
         send_schema: when it is sent the schema of an answer.
+        tool_search: regular expression of the beginning of the names of its models that have a search of tools of their
+            own (`dialects.api.native_search`); empty for none.
     """
 
     url: str
@@ -112,6 +114,7 @@ class Provider(Struct, frozen=True, kw_only=True):
     default_model: str = ""
     strict: bool = False
     send_schema: SendSchema = "alone"
+    tool_search: str = ""
 
 
 def _local(name: str, port: int, default_model: str = "") -> Provider:
@@ -140,6 +143,7 @@ PROVIDERS = {
         version_path="/v1",
         strict=True,
         send_schema="always",
+        tool_search=r"claude-(mythos-preview|[a-z]+-(4-[5-9]|[5-9]|\d\d)\b)",
     ),
     "deepseek": Provider(
         url="https://api.deepseek.com/v1",
@@ -172,6 +176,7 @@ PROVIDERS = {
         dialect=_OPENAI,
         strict=True,
         send_schema="always",
+        tool_search=r"gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)",
     ),
     "openrouter": Provider(url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY", dialect=_HOSTED),
     "qwen": Provider(
@@ -392,6 +397,8 @@ def _open_endpoint(
                 "{name} is not known to hold a model to schemas in the dialect {dialect!r}", name=name, dialect=dialect
             )
         spoken = cast(ApiDialect, structs.replace(cast(Struct, spoken), strict=True))
+    if provider.tool_search and isinstance(spoken, SearchesTools) and re.match(provider.tool_search, model):
+        spoken = cast(ApiDialect, structs.replace(cast(Struct, spoken), tool_search=True))
     from .endpoint import Endpoint  # noqa: PLC0415  # the HTTP client takes 0.1 s to load
 
     endpoint = Endpoint(

@@ -36,7 +36,7 @@ from ..core.model_settings import check_headers
 from ..core.process.worker_thread import off_loop
 from ..core.tool import Tool, is_demand
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
-from ..dialects.base import ApiDecoder, ApiDialect
+from ..dialects.base import ApiDecoder, ApiDialect, SearchesTools
 from ..dialects.loose import Loose
 from ..transport.http import HttpFailure, retry_after
 from ..transport.open_route import check_proxy
@@ -405,6 +405,8 @@ class Endpoint:
     def _tell_unsaid(self, request: Request) -> None:
         """Say in the log which settings are not sent, once for the same settings."""
         unsaid = self.dialect.unsaid(request) if isinstance(self.dialect, _Partial) else ()
+        if request.tool_search == "native" and not isinstance(self.dialect, SearchesTools):
+            unsaid = (*unsaid, "tool_search")
         if unsaid and unsaid != self._unsaid:
             self._unsaid = unsaid
             _log.warning("%s: not sent, since the API has no field for it: %s", self.name, ", ".join(unsaid))

@@ -29,7 +29,7 @@ from ..call.limits.limits import Limits
 from ..call.limits.meters import RateLimiters
 from ..call.path import CallPath
 from ..call.plan import PolicyInputs, decide
-from ..call.resolve import SEARCH, Catalog
+from ..call.resolve import Catalog
 from ..call.scope import RunContext
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, ToolCall
@@ -49,6 +49,7 @@ from ..core.run.record import CallsRequested, Ended, Entry, InputGiven, Requeste
 from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secrets.store import SecretSource, secrets_for
 from ..core.tool import Tool, brought_by_client, digest_of
+from ..core.tool_search import SEARCH
 from ..core.trace import NO_WAY, Way, trace_id, way_in
 from ..core.under_way import call_under_way
 from ..core.user import User

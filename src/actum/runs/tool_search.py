@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from ..call.choice import Rank, best_of, find
-from ..call.resolve import SEARCH, Catalog
+from ..call.resolve import Catalog
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.interfaces import Context
 from ..core.language.words import STOP_WORDS
 from ..core.process.worker_thread import LARGE, off_loop
 from ..core.tool import Tool
+from ..core.tool_search import SEARCH, names_found
 from ..policy.rules import Barring
 from ..storage.fulltext import FullText
 
@@ -180,7 +181,4 @@ def found_by(call: ToolCall, result: object) -> Sequence[str]:
         call: the call.
         result: what came of it, or what it waits for.
     """
-    if call.name != SEARCH or not isinstance(result, ToolResult) or not isinstance(result.structured, dict):
-        return ()
-    names = result.structured.get("tools")
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else ()
+    return names_found(result) if call.name == SEARCH and isinstance(result, ToolResult) else ()

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actum.core.errors import ModelError, UsageError
-from actum.core.json import Json, dumps
+from actum.core.json import Json, JsonObject, dumps
 from actum.dialects import dialect
 from actum.dialects.transcode.transcode import Kind, Transcoded, transcode
 from tests.each import each
@@ -250,6 +250,23 @@ def test_to_the_same_api_every_byte_stays(api: str, kind: str) -> None:
 
 USER: Json = {"role": "user", "content": "Hi"}
 MARKED: Json = {"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+_FOUND: Json = {"type": "function", "name": "found", "parameters": {"type": "object"}, "defer_loading": True}
+_BY_CLIENT: JsonObject = {"call_id": "s1", "execution": "client", "status": "completed"}
+SEARCHED: list[Json] = [
+    {"type": "tool_search_call", "arguments": {"query": "x"}, **_BY_CLIENT},
+    {"type": "tool_search_output", "tools": [_FOUND], **_BY_CLIENT},
+]
+"""A search of the Responses API that a client has carried out."""
+REFERRED: list[Json] = [
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "s1", "name": "search", "input": {}}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "s1", "content": [{"type": "tool_reference", "tool_name": "found"}]}
+        ],
+    },
+]
+"""A search of the Messages API that a client has carried out."""
 CALLED: Json = {
     "role": "assistant",
     "content": None,
@@ -318,6 +335,30 @@ NAMED: dict[str, tuple[str, str, str, Json, set[str]]] = {
         {"input": "Hi", "tools": [{"type": "web_search"}, {"type": "mcp"}], "tool_choice": {"type": "web_search"}},
         {"tools[0]", "tools[1]", "tool_choice"},
     ),
+    "the search of a client, which has loaded a tool": (
+        "openai_responses",
+        "openai_chat",
+        "request",
+        {
+            "input": [USER, *SEARCHED],
+            "tools": [{"type": "tool_search", "execution": "client", "parameters": {"type": "object"}}],
+        },
+        {"tools[0]", "input[2].tools[0].defer_loading"},
+    ),
+    "tools that are loaded later, and the search for them": (
+        "anthropic_messages",
+        "openai_responses",
+        "request",
+        {
+            "max_tokens": 9,
+            "messages": [USER, *REFERRED],
+            "tools": [
+                {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
+                {"name": "found", "input_schema": {"type": "object", "properties": {}}, "defer_loading": True},
+            ],
+        },
+        {"tools[0]", "tools[1].defer_loading", "messages[2].content[0].content[0]"},
+    ),
     "a custom tool": (
         "openai_responses",
         "openai_chat",
@@ -348,6 +389,16 @@ def test_what_has_no_place_is_in_the_list(source: str, target: str, kind: str, b
     assert found is not None
     assert {loss.where for loss in found.lost} == where
     assert transcode(wire_of(body, kind), source, source, kind=KINDS[kind]).lost == ()
+
+
+@each({name: (name,) for name in NAMED if "search" in name})
+def test_tools_that_were_to_be_loaded_later_are_all_told_to_another_api(name: str) -> None:
+    source, _, _, body, _ = NAMED[name]
+    found = outcome(body, source, "openai_chat", "request")
+    assert found is not None
+    told = dialect("openai_chat").decode_request(found.wire)
+    assert [tool.name for tool in told.tools] == ["found"]
+    assert "found" in str(told.messages[-1])
 
 
 @each({f"{kind} to {target}": (kind, target) for kind in ("reply", "events") for target in TARGETS[1:4]})

@@ -18,6 +18,7 @@ BODIES: dict[str, tuple[str, dict[str, object]]] = {
     "messages": ("/v1/messages", {"model": "desk", "max_tokens": 9, **SAID}),
     "gemini": ("/v1beta/models/desk:generateContent", {"contents": [{"role": "user", "parts": [{"text": "Hi."}]}]}),
 }
+LATER: dict[str, object] = {"name": "found", "defer_loading": True}
 REFUSED: list[tuple[str, dict[str, object], str]] = [
     ("chat", {"logprobs": True}, "logprobs"),
     ("chat", {"top_logprobs": 3}, "top_logprobs"),
@@ -47,6 +48,8 @@ LOST: list[tuple[str, dict[str, object], list[str]]] = [
     ("responses", {"truncation": "auto", "max_tool_calls": 3}, ["max_tool_calls"]),
     ("responses", {"include": ["reasoning.encrypted_content"]}, ["include.reasoning.encrypted_content"]),
     ("messages", {"thinking": {"type": "enabled", "budget_tokens": 1024}, "top_k": 4}, ["thinking", "top_k"]),
+    ("responses", {"tools": [{"type": "tool_search"}, {"type": "function", **LATER}]}, ["tool_search"]),
+    ("messages", {"tools": [{"type": "tool_search_tool_bm25", "name": "tool_search_tool_bm25"}, LATER]}, ["tools"]),
     ("gemini", {"generationConfig": {"topK": 4}, "safetySettings": [{"category": "x"}]}, ["generationConfig.topK"]),
 ]
 NOTHING: list[tuple[str, dict[str, object]]] = [

@@ -36,6 +36,7 @@ from ...tool_names import ToolNames, names_of
 from ...tools_once import OncePerTools
 from ..answer_reader import AnswerReader, read_whole
 from ..model_errors import error_of_status
+from ..native_search import NativeSearch, key_of, native_search
 from ..request_extras import put_in
 from ..schema_subset import (
     ANTHROPIC_STRICT,
@@ -69,6 +70,7 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
             servers that speak its API take them.
         strict: the API holds the model to the schemas of all tools, narrowed to what it can hold it to (see `loose`);
             else to those of tools that are strict.
+        tool_search: the model takes tools that are loaded where a search found them (`native_search`).
         system_in_place: later instructions stand where they were said, which Claude Opus 4.8 and later take.
     """
 
@@ -78,6 +80,7 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
     sampling: bool = True
     strict: bool = False
     system_in_place: bool = False
+    tool_search: bool = False
 
     def encode_request(self, request: Request) -> bytes:
         """The body of the HTTP request.
@@ -85,16 +88,16 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         A field in `request.extras` takes the place of one of ours; `output_config` and `tools` are put together with
         ours.
         """
-        names = names_of(request.tools, self.name_pattern)
+        names, search = names_of(request.tools, self.name_pattern), native_search(request, is_native=self.tool_search)
         body: dict[str, object] = {
             "model": request.model,
             "max_tokens": self.max_tokens if request.max_tokens is None else request.max_tokens,
         }
         if system := _instructions(request.messages):
             body["system"] = system
-        body["messages"] = self._messages(request.messages, names)
+        body["messages"] = self._messages(request.messages, names, search)
         if request.tools:
-            body |= self._tool_fields(request, names)
+            body |= self._tool_fields(request, names, search)
         if self.sampling:
             sampling = {"temperature": request.temperature, "top_p": request.top_p}
             body |= {name: value for name, value in sampling.items() if value is not None}
@@ -145,22 +148,26 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         """A writer of a streamed answer; see `MessagesEncoder` for what it has to be told."""
         return MessagesEncoder(id_=id_, model=model, input_tokens=input_tokens)
 
-    def _messages(self, messages: Sequence[Message], names: ToolNames) -> msgspec.Raw:
-        write = MessageWriter(names, system_in_place=self.system_in_place)
+    def _messages(self, messages: Sequence[Message], names: ToolNames, search: NativeSearch | None) -> msgspec.Raw:
+        write = MessageWriter(names, system_in_place=self.system_in_place, search=search)
         if isinstance(messages, Transcript):
-            pieces = messages.render(f"{self.name} {self.system_in_place} {self.name_pattern}{names.key}", write)
+            pieces = messages.render(
+                f"{self.name} {self.system_in_place} {self.name_pattern}{names.key}{key_of(search)}", write
+            )
         else:
             pieces = [write(message) for message in messages]
         return joined(pieces)
 
-    def _tool_fields(self, request: Request, names: ToolNames) -> dict[str, object]:
+    def _tool_fields(self, request: Request, names: ToolNames, search: NativeSearch | None) -> dict[str, object]:
         """The API can not be told to choose among some of the tools, so it is shown only these."""
         tools, choice = request.tools, request.tool_choice
         if isinstance(choice, AllowedTools):
             tools = tuple([tool for tool in tools if tool.name in choice.names]) or tools
             choice = choice.mode if choice.names else "none"
         encoded = _strict_tools if self.strict else _plain_tools
-        fields: dict[str, object] = {"tools": encoded(tools, self.name_pattern)}
+        fields: dict[str, object] = {
+            "tools": encoded(tools, (self.name_pattern, search.names if search is not None else ()))
+        }
         chosen: dict[str, object] = {"type": _CHOICES.get(choice, "tool") if isinstance(choice, str) else "tool"}
         if isinstance(choice, NamedTool):
             chosen["name"] = names.wire(choice.name)
@@ -184,7 +191,7 @@ def _is_instruction(message: Message) -> bool:
     return isinstance(message, SystemMessage)
 
 
-def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msgspec.Raw:
+def _encode_tools(tools: tuple[Tool, ...], pattern: str, deferred: tuple[str, ...], *, strict: bool) -> msgspec.Raw:
     names, items = names_of(tools, pattern), []
     for tool in tools:
         name = names.wire(tool.name)
@@ -195,12 +202,15 @@ def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msg
         if held is None and tool.strict:
             held = narrowed(told.parameters, ANTHROPIC_STRICT)
         schema = told.parameters if held is None else held
-        items.append(item | {"input_schema": schema} | ({} if held is None else {"strict": True}))
+        later = {"defer_loading": True} if tool.name in deferred else {}
+        items.append(item | {"input_schema": schema} | ({} if held is None else {"strict": True}) | later)
     return msgspec.Raw(_encode(items))
 
 
-_plain_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
-_strict_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
+_Told = tuple[str, tuple[str, ...]]
+"""The pattern of names, and which tools are loaded where they were found."""
+_plain_tools = OncePerTools[_Told, msgspec.Raw](lambda tools, told: _encode_tools(tools, *told, strict=False))
+_strict_tools = OncePerTools[_Told, msgspec.Raw](lambda tools, told: _encode_tools(tools, *told, strict=True))
 
 ANTHROPIC_MESSAGES = AnthropicMessages()
 

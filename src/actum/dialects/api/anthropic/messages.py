@@ -29,10 +29,12 @@ from ....core.message import (
     ToolMessage,
     UserMessage,
 )
+from ....core.tool_search import names_found
 from ...tool_names import ToolNames
 from ..block_extras import Block, weave
 from ..call_wire import PastIds
 from ..data_url import base64_text
+from ..native_search import NativeSearch
 from ..signatures import ANTHROPIC, is_for
 from ..turns import Turns
 from .decoder import BLOCKS
@@ -48,10 +50,12 @@ class MessageWriter:
     Args:
         names: how tools are called on the wire.
         system_in_place: later instructions are written by `system`.
+        search: what the model found by a search, where the API is told of it there.
     """
 
-    def __init__(self, names: ToolNames, *, system_in_place: bool = False) -> None:
+    def __init__(self, names: ToolNames, *, system_in_place: bool = False, search: NativeSearch | None = None) -> None:
         self._names = names
+        self._search = search
         self._late = "system" if system_in_place else "user"
         self._turns = Turns("content")
         self._ids = PastIds(ID_REFUSED)
@@ -73,8 +77,18 @@ class MessageWriter:
             case ToolMessage(name, result):
                 self._began = True
                 if self._ids.waits(result.call_id):
-                    return self._turns.piece("user", [result_block(self._ids.answered(result.call_id), result)])
+                    block = result_block(self._ids.answered(result.call_id), result)
+                    return self._turns.piece("user", [block | self._loaded(name, result)])
                 return self._next("user", [{"type": "text", "text": f"[result of {name}] {result.text}"}])
+
+    def _loaded(self, name: str, result: ToolResult) -> Block:
+        """The content of the result of a search, by which the API loads what was found: references and nothing else.
+        Empty for any other result.
+        """
+        if self._search is None or name != self._search.name or result.error is not None:
+            return {}
+        found = [self._names.wire(each) for each in names_found(result) if each in self._search.found]
+        return {"content": [{"type": "tool_reference", "tool_name": each} for each in found]} if found else {}
 
     def _next(self, role: str, blocks: list[Block]) -> bytes:
         """What is said after the answers to the calls of the last reply, which are all there by then."""

@@ -229,6 +229,8 @@ def _parts(block: JsonObject, place: str) -> list[TextPart | MediaPart]:
     match block:
         case {"type": "text"}:
             return [TextPart(_text(block, place))]
+        case {"type": "tool_reference", "tool_name": str(name)}:
+            return [TextPart(f"[found the tool {name}]")]
         case {"type": "image" | "document", "source": {"type": "base64", "data": str(data), **source}}:
             media_type = str(source.get("media_type") or _PDF)
             return [MediaPart(media_type, base64_bytes(data, f"{place}.source.data"), name=title)]

@@ -29,6 +29,7 @@ from ....core.message import (
     Reply,
     Usage,
 )
+from ....core.tool_search import SEARCH
 from ...tool_names import ANY_NAMES, ToolNames
 from ..call_wire import read_arguments
 from ..draft import (
@@ -72,8 +73,24 @@ class CustomCall(FunctionCall):
         return custom_call(self, broke_off=broke_off)
 
 
-CALLS: dict[str, type[FunctionCall]] = {"function_call": FunctionCall, "custom_tool_call": CustomCall}
+class SearchCall(FunctionCall):
+    """A call of the API's own search of tools, which the client carries out. It has no name of its own."""
+
+    __slots__ = ()
+
+
+CALLS: dict[str, type[FunctionCall]] = {
+    "function_call": FunctionCall,
+    "custom_tool_call": CustomCall,
+    "tool_search_call": SearchCall,
+}
 """The items that are calls."""
+
+
+def _call_kind(item: JsonObject, kind: str) -> type[FunctionCall] | None:
+    """What collects the call that an item is; None for any other item, such as a search that the API carries out."""
+    found = CALLS.get(kind)
+    return None if found is SearchCall and item.get("execution") != "client" else found
 
 
 class Item:
@@ -122,7 +139,7 @@ _ECHOED = frozenset(
 
 _OF_MESSAGE = frozenset({"id", "type", "role", "status", "content"})
 _OF_TEXT = frozenset({"type", "text", "refusal"})
-_OF_CALL = frozenset({"id", "type", "call_id", "name", "arguments", "input", "status"})
+_OF_CALL = frozenset({"id", "type", "call_id", "name", "arguments", "input", "status", "execution"})
 
 
 class _ToldItems:
@@ -333,7 +350,7 @@ class ResponsesAnswer:
             item = self._begin_item(event.item, _place(event))
             if item.call:
                 self._name_call(item.call, event.item)
-                item.call.hint = _text(event.item.get("arguments"))
+                item.call.hint = _text(event.item.get("arguments") or "")
 
     def _on_item_done(self, event: _Event, _: str) -> None:
         if isinstance(event.item, dict):
@@ -385,7 +402,7 @@ class ResponsesAnswer:
     def _begin_item(self, item: JsonObject, place: int | str) -> Item:
         begun = self._slots[place] = Item(str(item.get("type") or "message"), str(item.get("id") or ""))
         self._items.append(begun)
-        if kind := CALLS.get(begun.kind):
+        if kind := _call_kind(item, begun.kind):
             begun.call = self.draft.begin_call(kind, str(item.get("call_id") or ""), begun.id)
         return begun
 
@@ -476,7 +493,7 @@ class ResponsesAnswer:
         return call
 
     def _name_call(self, call: FunctionCall, item: JsonObject) -> None:
-        name, wire_id = item.get("name"), item.get("call_id")
+        name, wire_id = SEARCH if isinstance(call, SearchCall) else item.get("name"), item.get("call_id")
         if isinstance(name, str) and name and not call.name:
             if wire_id and not call.wire_id:  # it began without an item
                 self.draft.rename_call(call, str(wire_id))

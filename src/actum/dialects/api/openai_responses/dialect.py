@@ -38,6 +38,7 @@ from ...tool_names import ToolNames, names_of
 from ...tools_once import OncePerTools
 from ..answer_reader import AnswerReader, read_whole
 from ..model_errors import error_of_status
+from ..native_search import NativeSearch, key_of, native_search
 from ..schema_subset import OPENAI_STRICT, loosened, openai_answer, strictly, with_left_out
 from ..tool_schema import shaped
 from .decoder import ResponsesAnswer
@@ -56,19 +57,22 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
         name_pattern: regular expression that the endpoint's tool names must fit; others go out under stand-ins. Empty
             where it takes any name, as local servers do.
         strict: the endpoint holds the model to the tools' schemas, as far as it can be asked to (`loose`).
+        tool_search: the model takes tools that are loaded where a search found them (`native_search`).
     """
 
     name: str = "openai_responses"
     name_pattern: str = ""
     strict: bool = False
+    tool_search: bool = False
 
     def encode_request(self, request: Request) -> bytes:
         """The body of the HTTP request. A field in `request.extras` takes the place of one of ours."""
-        names = names_of(request.tools, self.name_pattern)
-        body: dict[str, object] = {"model": request.model, **self._conversation(request, names)}
+        names, search = names_of(request.tools, self.name_pattern), native_search(request, is_native=self.tool_search)
+        body: dict[str, object] = {"model": request.model, **self._conversation(request, names, search)}
         if request.tools:
             encoded = _strict_tools if self.strict else _encoded_tools
-            body |= {"tools": encoded(request.tools, self.name_pattern), **_choice_fields(request, names)}
+            told = (self.name_pattern, search.name, search.names) if search is not None else (self.name_pattern, "", ())
+            body |= {"tools": encoded(request.tools, told), **_choice_fields(request, names)}
         options = {
             "temperature": request.temperature,
             "top_p": request.top_p,
@@ -121,11 +125,16 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
         """A writer of a streamed answer; see `ResponsesEncoder` for what it has to be told."""
         return ResponsesEncoder(id_=id_, model=model, created=created)
 
-    def _conversation(self, request: Request, names: ToolNames) -> dict[str, object]:
+    def _conversation(self, request: Request, names: ToolNames, search: NativeSearch | None) -> dict[str, object]:
         """The first instructions have a field of their own; they are not part of what the endpoint remembers."""
         messages = request.messages
         is_stored = request.extras.get("store") is not False
-        pieces = self._pieces(messages, ItemWriter(names, is_stored=is_stored), f"{is_stored}{names.key}")
+        loaded: dict[str, JsonObject] = {}
+        if search is not None:
+            strict = self.strict
+            loaded = {name: _function(tool, names, strict=strict) | _LATER for name, tool in search.found.items()}
+        write = ItemWriter(names, is_stored=is_stored, search=search.name if search is not None else "", loaded=loaded)
+        pieces = self._pieces(messages, write, f"{is_stored}{names.key}{key_of(search)}")
         first = messages[0] if messages else None
         fields: dict[str, object] = {}
         if isinstance(first, SystemMessage):
@@ -147,13 +156,34 @@ def _function(tool: Tool, names: ToolNames, *, strict: bool) -> JsonObject:
     return {"type": "function", "name": name, **described, "parameters": parameters, "strict": is_strict}
 
 
-def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msgspec.Raw:
+_LATER: JsonObject = {"defer_loading": True}
+
+
+def _search_tool(tool: Tool) -> JsonObject:
+    return {
+        "type": "tool_search",
+        "execution": "client",
+        "description": tool.description,
+        "parameters": shaped(tool).parameters,
+    }
+
+
+def _encode_tools(
+    tools: tuple[Tool, ...], pattern: str, search: str, found: tuple[str, ...], *, strict: bool
+) -> msgspec.Raw:
     names = names_of(tools, pattern)
-    return msgspec.Raw(_encode([_function(tool, names, strict=strict) for tool in tools]))
+    told = [
+        _search_tool(tool) if tool.name == search else _function(tool, names, strict=strict)
+        for tool in tools
+        if tool.name not in found
+    ]
+    return msgspec.Raw(_encode(told))
 
 
-_encoded_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
-_strict_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
+_Told = tuple[str, str, tuple[str, ...]]
+"""The pattern of names, the tool that is the API's own search, and which tools are told where they were found."""
+_encoded_tools = OncePerTools[_Told, msgspec.Raw](lambda tools, told: _encode_tools(tools, *told, strict=False))
+_strict_tools = OncePerTools[_Told, msgspec.Raw](lambda tools, told: _encode_tools(tools, *told, strict=True))
 
 
 def _choice_fields(request: Request, names: ToolNames) -> dict[str, object]:

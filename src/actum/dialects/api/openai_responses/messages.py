@@ -10,7 +10,7 @@ that stores nothing does not know. Reasoning that another API gave is left out: 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -29,6 +29,7 @@ from ....core.message import (
     ToolMessage,
     UserMessage,
 )
+from ....core.tool_search import names_found
 from ...tool_names import ToolNames
 from ..call_wire import PastIds, arguments_text, readable
 from ..data_url import data_url
@@ -36,6 +37,8 @@ from ..signatures import OPENAI
 from .items import is_own, thought_item, woven
 
 CALL_ID_CHARS_MAX = 64
+_BY_CLIENT: JsonObject = {"execution": "client", "status": "completed"}
+"""Of a search that is ours."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -45,10 +48,21 @@ class ItemWriter:
     Args:
         names: how tools are called on the wire.
         is_stored: the endpoint keeps what it said, so that a reasoning item may be sent back by its id alone.
+        search: the name of the tool that is written as the API's own search; empty for none.
+        loaded: the tools that the API is told of by the results of its search, as it takes them, by name.
     """
 
-    def __init__(self, names: ToolNames, *, is_stored: bool = True) -> None:
+    def __init__(
+        self,
+        names: ToolNames,
+        *,
+        is_stored: bool = True,
+        search: str = "",
+        loaded: Mapping[str, JsonObject] | None = None,
+    ) -> None:
         self._names = names
+        self._search = search
+        self._loaded = loaded or {}
         self._is_stored = is_stored
         self._ids = PastIds()
 
@@ -61,8 +75,11 @@ class ItemWriter:
                 return [{"role": "system", "content": text}]
             case UserMessage(content):
                 return [{"role": "user", "content": _content(content)}]
-            case ToolMessage(_, result):
+            case ToolMessage(name, result):
                 call_id = _short(self._ids.answered(result.call_id))
+                if self._search and name == self._search:
+                    tools: list[Json] = [self._loaded[each] for each in names_found(result) if each in self._loaded]
+                    return [{"type": "tool_search_output", "call_id": call_id, **_BY_CLIENT, "tools": tools}]
                 return [{"type": "function_call_output", "call_id": call_id, "output": _output(result)}]
             case Reply():
                 return self._reply(message)
@@ -102,6 +119,9 @@ class ItemWriter:
         return item if self._is_stored or item.get("encrypted_content") or item.get("content") else None
 
     def _call(self, wire_id: str, call: ToolCall) -> JsonObject:
+        if self._search and call.name == self._search:
+            said = readable(call).arguments
+            return {"type": "tool_search_call", "call_id": _short(wire_id), **_BY_CLIENT, "arguments": said}
         name, arguments = self._names.wire(call.name), arguments_text(readable(call))
         return {"type": "function_call", "call_id": _short(wire_id), "name": name, "arguments": arguments}
 

@@ -2,7 +2,8 @@
 
 Whatever is wrong is a `UsageError` that names the place (`input[2].content[0]: ...`). Fields that have no place in a
 `Request` go to its `extras`, `previous_response_id`, `store` and `include` among them: what they mean is for the server
-to say. Not taken: tools that are no functions, files and items that are named by an id alone.
+to say. Tools that a search of the client has loaded are tools of the request. Not taken: tools that are no functions,
+files and items that are named by an id alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from ....core.message import (
     UserMessage,
 )
 from ....core.model import Request
+from ....core.tool import Tool
+from ....core.tool_search import SEARCH
 from ..data_url import base64_bytes, media_of_url
 from ..openai_fields import (
     as_,
@@ -38,6 +41,7 @@ _READ = frozenset(
         *("tools", "tool_choice", "parallel_tool_calls"),
     }
 )
+_LOADED = "tool_search_output"
 _ANSWERS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
@@ -48,8 +52,8 @@ def decode_request(wire: bytes) -> Request:
         UsageError: it is no request of this API; the message names the place.
     """
     body = read_body(wire)
-    tools = tuple(tools_at(body, "tools"))
     extras = {name: value for name, value in body.items() if name not in _READ}
+    tools = _tools(body, extras)
     schema = _output_schema(extras)
     instructions = maybe(str, body, "instructions")
     return Request(
@@ -65,6 +69,23 @@ def decode_request(wire: bytes) -> Request:
         stream=maybe(bool, body, "stream") or False,
         extras=extras,
     )
+
+
+def _tools(body: JsonObject, extras: JsonObject) -> tuple[Tool, ...]:
+    """The tools of the request, and those that its conversation has loaded. The API's own search is put into extras."""
+    listed = maybe(list, body, "tools") or []
+    for item in listed:
+        if isinstance(item, dict) and item.get("type") == "tool_search":
+            extras["tool_search"] = item
+    tools = tools_at({"tools": [item for item in listed if item is not extras.get("tool_search")]}, "tools")
+    items = body.get("input")
+    for number, said in enumerate(items if isinstance(items, list) else []):
+        if isinstance(said, dict) and said.get("type") == _LOADED:
+            place = f"input[{number}].tools"
+            loaded = as_(list, said.get("tools"), place)
+            functions = [each for each in loaded if not isinstance(each, dict) or each.get("type") == "function"]
+            tools += tools_at({place: functions}, place)
+    return tuple({tool.name: tool for tool in tools}.values())
 
 
 def _output_schema(extras: JsonObject) -> JsonObject | None:
@@ -92,7 +113,8 @@ def _messages(value: Json) -> list[Message]:
         heard = _heard(item, names, place)
         if heard is None:
             said.append(_checked(item, place))
-            names |= {str(item[id_]): str(item.get("name") or "") for id_ in ("id", "call_id") if item.get(id_)}
+            name = SEARCH if item.get("type") == "tool_search_call" else str(item.get("name") or "")
+            names |= {str(item[id_]): name for id_ in ("id", "call_id") if item.get(id_)}
             continue
         if said:
             messages.append(_reply(said))
@@ -111,6 +133,12 @@ def _heard(item: JsonObject, names: dict[str, str], place: str) -> Message | Non
         if not call_id:
             raise UsageError("{place}.call_id: the id of the call that this answers was expected", place=place)
         return ToolMessage(name, ToolResult(call_id, content))
+    if kind == _LOADED and item.get("call_id"):
+        found = [
+            str(each.get("name")) for each in as_(list, item.get("tools"), f"{place}.tools") if isinstance(each, dict)
+        ]
+        text = f"Found the tools: {', '.join(found)}" if found else "No tool was found."
+        return ToolMessage(SEARCH, ToolResult(str(item["call_id"]), (TextPart(text),)))
     if kind != "message":
         return None
     match role:

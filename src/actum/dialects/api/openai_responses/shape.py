@@ -44,6 +44,8 @@ _ITEMS: dict[str, Shape] = {
     ),
     "image_generation_call": Fields({**_HEAD, "result": _is_image, "output_format": whole}),
 }
+_SEARCH: dict[str, Shape] = {**_HEAD, "call_id": whole, "execution": only("client")}
+_ITEMS["tool_search_call"] = Fields({**_SEARCH, "arguments": whole})
 _ITEM = Kinds(by_field("type", "message"), _ITEMS)
 
 # Answers.
@@ -186,7 +188,13 @@ REQUEST = Fields(
         "input": Words(
             Kinds(
                 _kind_of_item,
-                {**_ITEMS, "heard": _HEARD, "function_call_output": _ANSWER, "custom_tool_call_output": _ANSWER},
+                {
+                    **_ITEMS,
+                    "heard": _HEARD,
+                    "function_call_output": _ANSWER,
+                    "custom_tool_call_output": _ANSWER,
+                    "tool_search_output": Fields({**_SEARCH, "tools": TOOL}),
+                },
             )
         ),
         "tools": TOOL,

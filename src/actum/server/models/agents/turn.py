@@ -266,8 +266,12 @@ def _check(request: Request, fields: JsonObject) -> None:
     if schema is not None and schema.get("type") != "object":
         raise UsageError("the schema of the answer: an agent answers with an object, so `type` has to be `object`")
     others = request.extras.get("tools")
-    if isinstance(others, list) and others:
-        kinds = sorted({str(tool.get("type") or next(iter(tool), "")) for tool in others if isinstance(tool, dict)})
+    hosted = [tool for tool in others if isinstance(tool, dict)] if isinstance(others, list) else []
+    kinds = sorted({str(tool.get("type") or next(iter(tool), "")) for tool in hosted})
+    kinds = [
+        kind for kind in kinds if not kind.startswith("tool_search_tool")
+    ]  # all tools are told: nothing is missing
+    if kinds:
         raise UsageError("tools: an agent has its own tools, and {kinds} is not run here", kinds=", ".join(kinds))
     choice = fields.get("tool_choice")
     serial = isinstance(choice, dict) and choice.get("disable_parallel_tool_use") is True
