@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +14,9 @@ from urllib.parse import quote
 import pytest
 from typer.testing import Result
 
+from actum.compose.catalog import catalog_files
 from actum.core.json import JsonObject
+from actum.protocols.catalog import CatalogEntry
 
 Run = Callable[..., Result]
 HUSH = "hush/hush+4711=key"
@@ -335,6 +338,23 @@ def test_what_was_found_is_added_when_a_person_agrees(run: Run, home: Path, monk
     assert "There is an API pets already" in again.stderr
     assert (home / "actum.toml").read_text() == '[tools]\nuse = ["apis/mine.py"]\n'
     assert run("tools", "discover", "apis", "--add", "--json").exit_code == 2
+
+
+def test_what_the_catalog_knows_is_found_and_a_server_is_written_down_and_not_approved(run: Run, home: Path) -> None:
+    entry = CatalogEntry(name="papers", kind="mcp", url="https://tools.example.com/mcp")
+    entry = entry.with_document({"tools": [{"name": "find"}, {"name": "cite"}]}, 1.0)
+    catalog_files(os.environ).change("papers", lambda before: entry)
+    found = json.loads(run("tools", "discover", "--json").stdout)[-1]
+    assert (found["kind"], found["names"]) == ("server", ["find", "cite"])
+    assert run("tools", "discover", "papers").exit_code == 0
+    assert run("tools", "discover", "papers", "--add").exit_code == 1, "nobody agreed"
+    added = run("tools", "discover", "papers", "--add", "--yes")
+    assert added.exit_code == 0, added.stderr
+    assert "actum mcp approve papers" in " ".join(added.stderr.split())
+    again = run("tools", "discover", "papers", "--add", "--yes")
+    assert "There is an MCP server papers already" in again.stderr
+    listed = json.loads(run("mcp", "list", "--json", "--no-start").stdout)
+    assert [(each["name"], each["state"]) for each in listed] == [("papers", "not approved")]
 
 
 def test_what_a_tool_costs_the_prompt_is_shown_before_and_after_it_is_shortened(run: Run, home: Path) -> None:

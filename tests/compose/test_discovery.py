@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.compose.discovery import FILES_MAX, FoundTools, discover
+from actum.compose.discovery.places import FILES_MAX, FoundTools, discover
 from actum.core.errors import UsageError
 
 BOOM = "raise SystemExit('it was run')\n"

@@ -89,7 +89,7 @@ class CatalogKeeper:
         except ValueError as error:
             raise UsageError("{url}: {why}", url=url, why=error) from None
         fresh = CatalogEntry(name=name, kind=kind, url=url, users=tuple(users), tenant=tenant, tags=tuple(tags))
-        looked = await self._looked(fresh)
+        looked = await self.looked(fresh)
 
         def added(before: CatalogEntry | None) -> CatalogEntry:
             if before is not None and (before.url, before.kind) != (url, kind):
@@ -110,7 +110,7 @@ class CatalogKeeper:
         """
         entry = await asyncio.to_thread(self._files.get, name)
         try:
-            looked = await self._looked(entry)
+            looked = await self.looked(entry)
         except ActumError as error:
             now, words = self._clock.now(), str(error)
             return await self._keep(name, lambda known: known.failing(words, now))
@@ -146,7 +146,7 @@ class CatalogKeeper:
 
         return await asyncio.to_thread(self._files.change, name, kept)
 
-    async def _looked(self, entry: CatalogEntry) -> CatalogEntry:
+    async def looked(self, entry: CatalogEntry) -> CatalogEntry:
         """The entry as it is now.
 
         Raises:

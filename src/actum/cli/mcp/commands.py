@@ -160,7 +160,7 @@ def add(
     if server.jail is not None and is_installed_first(server):
         server = _installed(terminal, server)
     _check_jail(terminal, server, is_bare=not (read or write or host))
-    done = "Added, in the place of another server of this name." if name in _written() else "Added."
+    done = "Added, in the place of another server of this name." if name in written_servers() else "Added."
     _change({name: entry_of(server)})
     _show_line(terminal, server)
     terminal.note(
@@ -218,7 +218,7 @@ def _check_jail(terminal: Terminal, server: McpServer, *, is_bare: bool) -> None
 @app.command("remove")
 def remove(name: NameArgument) -> int:
     """Take a server out, and take its approvals back."""
-    known = _written()
+    known = written_servers()
     if name not in known:
         raise UsageError(
             "there is no MCP server {name!r}; there are: {known}", name=name, known=", ".join(known) or "none"
@@ -246,7 +246,7 @@ def import_servers(
         terminal.json([{"file": str(path), "client": title, "servers": entries} for path, title, entries in found])
         terminal.note("Nothing was taken over. With --yes all of them are.")
         return DONE
-    known, taken = _written(), dict[str, Json]()
+    known, taken = written_servers(), dict[str, Json]()
     for path, title, entries in found:
         terminal.line("from", f"{title}  {path}".strip(), "bold cyan", console=terminal.err)
         for name, entry in entries.items():
@@ -369,7 +369,7 @@ def list_servers(
 ) -> int:
     """List the servers: how they do, what they offer, what waits for approval."""
     terminal = Terminal()
-    known = _written()
+    known = written_servers()
     told: list[JsonObject] = []
     servers: list[McpServer] = []
     for name, entry in known.items():
@@ -723,7 +723,7 @@ def _show_line(terminal: Terminal, server: McpServer) -> None:
     )
 
 
-def _written() -> JsonObject:
+def written_servers() -> JsonObject:
     """The person's servers as they are written down."""
     path = mcp_file(os.environ)
     return dict(entries_of(read_document(path))) if path.is_file() else {}
@@ -733,7 +733,7 @@ def _change(entries: Mapping[str, Json]) -> None:
     """Write down servers, or that there is none of a name any more."""
     path = mcp_file(os.environ)
     with alone_with(path):
-        servers: JsonObject = {**_written(), **entries}
+        servers: JsonObject = {**written_servers(), **entries}
         left: JsonObject = {name: entry for name, entry in servers.items() if entry is not None}
         try:
             replace(path, _indented({"mcpServers": left}).encode())  # headers and variables may hold secrets

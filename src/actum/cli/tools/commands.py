@@ -14,7 +14,7 @@ import typer
 
 from ...compose import agents
 from ...compose.apis import ApiChoice, api_store
-from ...compose.discovery import FoundTools, discover
+from ...compose.discovery.places import FoundTools
 from ...compose.written_settings import remember_tools
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject
@@ -38,7 +38,7 @@ from ..language import tr
 from ..options import JsonFlag, McpFlag, ToolsFlag
 from ..show.terminal import Terminal, said, styled
 from ..show.tool_table import effects, show_tools
-from . import apis
+from . import addresses, apis
 from .dialects import as_told
 
 app = typer.Typer(help="List tools, show one, print its schema, check them.", invoke_without_command=True)
@@ -225,7 +225,7 @@ def _show_costs(terminal: Terminal, costs: list[ToolCost], *, as_json: bool) -> 
 
 @app.command("discover")
 def discover_tools(
-    place: Annotated[str, typer.Argument(metavar="[FOLDER | MODULE]", help="Where to look.")] = "",
+    place: Annotated[str, typer.Argument(metavar="[FOLDER | MODULE | URL]", help="Where to look.")] = "",
     add: Annotated[bool, typer.Option("--add", help="Ask for each of them whether to add it, and add it.")] = False,
     yes: apis.YesFlag = False,
     as_json: JsonFlag = False,
@@ -234,7 +234,7 @@ def discover_tools(
     if add and as_json:
         raise UsageError("give --add or --json, not both")
     terminal = Terminal()
-    found = discover(said(place))
+    found = addresses.found_at(said(place))
     if as_json:
         terminal.json(found)
         return DONE
@@ -260,7 +260,9 @@ def _add_all(terminal: Terminal, found: Sequence[FoundTools], *, yes: bool) -> b
     for each in found:
         if each.problem:
             continue
-        if each.kind != "document":
+        if each.kind in ("server", "agent"):
+            added += addresses.add_found(terminal, each, yes=yes)
+        elif each.kind != "document":
             question = f"add the tools of {shown(each.source)} to the settings?  [y]es  [n]o: "
             if apis.agreed(terminal, question, yes=yes):
                 places.append(each.source)

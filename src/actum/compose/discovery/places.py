@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,12 +18,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..core.errors import ActumError, UsageError
-from ..core.process.installed import installed
-from ..protocols.openapi.reading import read_api
-from ..protocols.openapi.text import BYTES_MAX, read_text
-from ..protocols.plain_text import plain
-from ..toolsets.scripts import ScriptToolset
+from ...core.errors import ActumError, UsageError
+from ...core.process.installed import installed
+from ...protocols.openapi.reading import read_api
+from ...protocols.openapi.text import BYTES_MAX, read_text
+from ...protocols.plain_text import plain
+from ...toolsets.scripts import ScriptToolset
 
 ENTRY_POINTS = "actum.tools"
 FILES_MAX = 5_000
@@ -44,11 +45,11 @@ class FoundTools(Struct, frozen=True, omit_defaults=True):
         names: of the tools, the first ones.
         count: of the tools.
         use: what a person types, or writes into the settings, to have them.
-        name: what a document would be called as an API.
+        name: what a document would be called as an API, and a server as an MCP server.
         problem: why it can not be used; empty where it can.
     """
 
-    kind: Literal["functions", "document", "scripts", "entry point"]
+    kind: Literal["functions", "document", "scripts", "entry point", "server", "agent"]
     source: str
     names: tuple[str, ...] = ()
     count: int = 0
@@ -116,7 +117,7 @@ def _functions(file: Path, source: str) -> list[FoundTools]:
     decorated = [each.name for each in functions if any(map(_is_tool, each.decorator_list))]
     if not decorated:
         return []
-    return [FoundTools("functions", source, *_named(decorated), use=f"--tools {source}")]
+    return [FoundTools("functions", source, *named(decorated), use=f"--tools {source}")]
 
 
 def _is_tool(decorator: ast.expr) -> bool:
@@ -130,14 +131,29 @@ def _document(file: Path) -> list[FoundTools]:
         with file.open("rb") as opened:
             if not _IS_DOCUMENT.search(opened.read(_HEAD_BYTES)) or file.stat().st_size > BYTES_MAX:
                 return []
-        api = read_api(read_text(file.read_bytes()), file.absolute().as_uri())
+        return document_in(file.read_bytes(), str(file), file.stem)
     except OSError:
         return []
+
+
+def document_in(content: bytes, source: str, called: str) -> list[FoundTools]:
+    """The document of an API; nothing where the content is none.
+
+    Args:
+        content: of a file or of an address.
+        source: the file or the address.
+        called: what the name of the API is made of.
+    """
+    if not _IS_DOCUMENT.search(content[:_HEAD_BYTES]):
+        return []
+    try:
+        address = source if "://" in source else Path(source).absolute().as_uri()
+        api = read_api(read_text(content), address)
     except ActumError as problem:
-        return [FoundTools("document", str(file), problem=plain(str(problem))[:300])]
-    name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-")[:40] or "api"
-    use = f"actum tools add openapi {file} --name {name}"
-    return [FoundTools("document", str(file), *_named([each.tool.name for each in api.operations]), use=use, name=name)]
+        return [FoundTools("document", source, problem=plain(str(problem))[:300])]
+    name = re.sub(r"[^a-z0-9]+", "-", called.lower()).strip("-")[:40] or "api"
+    use = f"actum tools add openapi {shlex.quote(source)} --name {name}"
+    return [FoundTools("document", source, *named([each.tool.name for each in api.operations]), use=use, name=name)]
 
 
 def _script_folders(folder: Path) -> Iterator[FoundTools]:
@@ -149,7 +165,7 @@ def _script_folders(folder: Path) -> Iterator[FoundTools]:
             names = toolset.names
         except (ActumError, OSError):
             continue
-        yield FoundTools("scripts", f"{each}/", *_named(names), use=f"--tools {each}/")
+        yield FoundTools("scripts", f"{each}/", *named(names), use=f"--tools {each}/")
 
 
 def _of_entry_point(name: str, value: str) -> FoundTools:
@@ -185,5 +201,6 @@ def _module_name(file: Path, top: str, places: list[Path]) -> str:
     return top
 
 
-def _named(names: list[str]) -> tuple[tuple[str, ...], int]:
+def named(names: list[str]) -> tuple[tuple[str, ...], int]:
+    """The first names, and how many there are."""
     return tuple(names[:NAMES_MAX]), len(names)
