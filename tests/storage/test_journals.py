@@ -13,7 +13,7 @@ import pytest
 
 from actum import Agent, Answer
 from actum.call.asking.inbox import answer_pending, page_of_waiting
-from actum.core.call import ToolResult
+from actum.core.call import Failure, ToolCall, ToolResult
 from actum.core.errors import ActumError, Busy, JournalError, UnknownName, UsageError
 from actum.core.interfaces import Journal, RunFilter
 from actum.core.message import Reply
@@ -21,6 +21,7 @@ from actum.core.run.chain import against_head, verify, verify_ledger
 from actum.core.run.pending import Pending
 from actum.core.run.record import (
     CallCompleted,
+    CallRefused,
     CallsRequested,
     Compacted,
     Ended,
@@ -31,7 +32,7 @@ from actum.core.run.record import (
     ModelReplied,
     Record,
 )
-from actum.journal.lists import page_of_conversations, page_of_runs, write_cursor
+from actum.journal.lists import counts_of_runs, page_of_conversations, page_of_runs, write_cursor
 from actum.testing import FakeClock, ScriptedModel
 
 from .conftest import Store
@@ -353,6 +354,40 @@ async def test_runs_are_found_and_counted_by_every_filter(journal: Journal) -> N
         assert [run.run_id for run in await journal.runs(**wanted)] == expected, wanted
         assert sum((await journal.count_runs(**wanted)).values()) == len(expected), wanted
     assert await journal.count_runs(tenant="north") == {"running": 1, "done": 1}
+
+
+async def test_runs_are_found_by_tools_errors_and_version_until_they_are_forgotten(journal: Journal) -> None:
+    first = msgspec.structs.replace(started("q"), tenant="north", version=2)
+    failed = ToolResult("1", error=Failure("timeout", "too late"))
+    calls = (("r1", "north", "pay"), ("r2", "north", "add"), ("r3", "south", "pay"), ("r4", "north", "pay"))
+    for run_id, tenant, tool in calls:
+        journal.append(run_id, msgspec.structs.replace(first, tenant=tenant, version=2 * (run_id != "r4")))
+        journal.append(run_id, CallsRequested((ToolCall("1", tool, {}), ToolCall("2", "x\0" * 200, {})), "person"))
+    journal.append("r1", CallRefused(1, 0, failed))
+    journal.append("r2", Ended("stopped", "", "cancelled"))
+    table: list[tuple[RunFilter, list[str]]] = [
+        ({"tool": "pay"}, ["r4", "r3", "r1"]),
+        ({"tool": "pay", "tenant": "north"}, ["r4", "r1"]),
+        ({"tool": "pay", "tenant": "north", "version": 2}, ["r1"]),
+        ({"tool": "pay", "error": "timeout", "version": 2}, ["r1"]),
+        ({"error": "cancelled", "status": "stopped"}, ["r2"]),
+        ({"error": "cancelled", "tool": "pay"}, []),
+        ({"version": 2, "tenant": "south"}, ["r3"]),
+        ({"tool": "pay", "run_id": ("r3", "r4"), "agent": "a"}, ["r4", "r3"]),
+        ({"tool": "x\0" * 200, "tenant": "south"}, ["r3"]),
+        ({"tool": "p%"}, []),
+        ({"tool": "' OR 1=1 --"}, []),
+    ]
+    for wanted, expected in table:
+        assert [run.run_id for run in await journal.runs(**wanted)] == expected, wanted
+        assert sum((await journal.count_runs(**wanted)).values()) == len(expected), wanted
+        assert sum((await journal.count_runs(most=9, **wanted)).values()) == len(expected), wanted
+    assert [run.run_id for run in await journal.runs(tool="pay", behind="r4", limit=1)] == ["r3"]
+    assert await counts_of_runs(journal, 2, tenant="north", tool="pay") == {"interrupted": 2}
+    assert await counts_of_runs(journal, 2, tenant="north") == {"interrupted": 2, "stopped": 1}
+    await journal.forget("r1")
+    assert [run.run_id for run in await journal.runs(tool="pay")] == ["r4", "r3"]
+    assert await journal.runs(error="timeout") == []
 
 
 async def test_runs_are_counted_exactly_whatever_becomes_of_them(journal: Journal) -> None:

@@ -507,6 +507,9 @@ class RunFilter(TypedDict, total=False):
         owner: only runs that belong to this principal, which may be `""`; None for all.
         parent: only runs that calls of this run started; `""` for runs that no call started, None for all.
         since, until: only those that were started from the one on and before the other, in seconds since 1970.
+        tool: only runs in which a call of this tool was asked for; as `error` and `version`, for lists of runs alone.
+        error: only runs in which a call had this error, or that stopped for this reason.
+        version: only runs by the publication of this number; 0 for all.
     """
 
     run_id: tuple[str, ...]
@@ -521,6 +524,9 @@ class RunFilter(TypedDict, total=False):
     parent: str | None
     since: float | None
     until: float | None
+    tool: str
+    error: str
+    version: int
 
 
 class TaskIndex(Protocol):
@@ -786,8 +792,13 @@ class Journal(Protocol):
     async def is_listed(self, run_id: str, *, tenant: str | None = None) -> bool:
         """Whether a run stands in the list of runs; for a tenant, whether it is a run of this tenant."""
 
-    async def count_runs(self, **wanted: Unpack[RunFilter]) -> dict[str, int]:
-        """How many runs there are, by their status; by the same index."""
+    async def count_runs(self, *, most: int | None = None, **wanted: Unpack[RunFilter]) -> dict[str, int]:
+        """How many runs there are, by their status; by the same index.
+
+        Args:
+            most: of each status so many are counted at most, where more have to be counted one by one; None for all.
+            wanted: see `RunFilter`.
+        """
 
     async def conversations(
         self, *, limit: int | None = 50, behind: str = "", owner: str | None = None, tenant: str | None = None

@@ -74,6 +74,25 @@ async def count_of_runs(journal: Journal, **wanted: Unpack[RunFilter]) -> int:
     return sum(others.values()) + sum(run.status == status for run in running)
 
 
+async def counts_of_runs(journal: Journal, most: int, **wanted: Unpack[RunFilter]) -> dict[str, int]:
+    """How many runs there are of each status that they have now, each counted up to a number. A status that no run has
+    is left out.
+
+    Args:
+        journal: the journal.
+        most: so many at most, of each status.
+        wanted: which runs.
+    """
+    found = await journal.count_runs(most=most, **wanted)
+    if found.get("running"):
+        wanted["status"] = "running"
+        now = await as_they_stand(journal, await journal.runs(limit=most, **wanted))
+        found["running"] = 0
+        for run in now:
+            found[run.status] = found.get(run.status, 0) + 1
+    return {each: min(count, most) for each, count in found.items() if count}
+
+
 async def page_of_conversations(
     journal: Journal, *, limit: int = 50, cursor: str = "", owner: str | None = None, tenant: str | None = None
 ) -> Page[Conversation]:

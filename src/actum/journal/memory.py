@@ -19,6 +19,7 @@ from ..core.errors import UnknownName
 from ..core.interfaces import NOTHING_READ, Clock, RunFilter
 from ..core.process.claim import Claims
 from ..core.run.chain import GENESIS, SignedHead, seal, sign
+from ..core.run.marks import marks_of, marks_wanted
 from ..core.run.noted import NO_KINDS, RecordKinds
 from ..core.run.record import Ended, Entry, Forgotten, InputGiven, InputRequested, Noted, Record, Started, ends_secrets
 from ..core.run.summary import (
@@ -78,6 +79,7 @@ class MemoryJournal:
         self._places = count()
         self._asked: dict[tuple[str, str], OpenQuestion] = {}
         self._named: dict[str, list[str]] = {}
+        self._marks: dict[str, set[str]] = {}
         self._claims = Claims()
         self._runs_max = runs_max
 
@@ -142,6 +144,8 @@ class MemoryJournal:
                     self._named.setdefault(name, []).append(run_id)
             elif isinstance(record, Forgotten) and self._named:
                 self._drop_names(run_id)
+        if marks := marks_of(record):
+            self._marks.setdefault(run_id, set()).update(marks)
         if self._key is not None and isinstance(record, Ended | Forgotten):
             previous = self._heads[-1].signature if self._heads else GENESIS
             self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
@@ -186,6 +190,7 @@ class MemoryJournal:
         oldest = next((id_ for id_ in self._entries if self._summaries[id_].status in over), None)
         if oldest is not None:
             del self._entries[oldest], self._summaries[oldest]
+            self._marks.pop(oldest, None)
             self._hidden.pop(oldest, None)
             self._drop_asked(oldest)
             self._drop_names(oldest)
@@ -263,7 +268,11 @@ class MemoryJournal:
         if behind:
             at = next((at for at, run in enumerate(listed) if run.run_id == behind), len(listed))
             listed = listed[at + 1 :]
-        return [run for run in listed if _fits(run, wanted)][:limit]
+        return [run for run in listed if self._fits(run, wanted)][:limit]
+
+    def _fits(self, run: RunSummary, wanted: RunFilter) -> bool:
+        """Whether a run is one of those that are wanted, also by its marks."""
+        return _fits(run, wanted) and self._marks.get(run.run_id, set()).issuperset(marks_wanted(wanted))
 
     async def statuses(self, *, limit: int = 50, tenant: str | None = None) -> dict[str, str]:
         return {run.run_id: run.status for run in await self.runs(limit=limit, tenant=tenant)}
@@ -272,8 +281,8 @@ class MemoryJournal:
         line = self._summaries.get(run_id)
         return line is not None and tenant in (None, line.tenant)
 
-    async def count_runs(self, **wanted: Unpack[RunFilter]) -> dict[str, int]:
-        return dict(Counter(run.status for run in self._summaries.values() if _fits(run, wanted)))
+    async def count_runs(self, *, most: int | None = None, **wanted: Unpack[RunFilter]) -> dict[str, int]:
+        return dict(Counter(run.status for run in self._summaries.values() if self._fits(run, wanted)))
 
     async def conversations(
         self, *, limit: int | None = 50, behind: str = "", owner: str | None = None, tenant: str | None = None
@@ -344,6 +353,7 @@ class MemoryJournal:
             told = sum(1 for entry in entries if entry.payload)
             entries[:] = [msgspec.structs.replace(entry, payload=b"", salt=b"") for entry in entries]
             line = self._summaries.get(run_id)
+            self._marks.pop(run_id, None)
             self.append(run_id, Forgotten(by, reason, line.tenant if line is not None else ""))
             if "_beside" in self.__dict__:
                 await self._beside.forget(run_id)

@@ -27,6 +27,7 @@ from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import NOTHING_READ, RunFilter
 from ..core.process.claim import Claims, busy
 from ..core.run.chain import GENESIS, SignedHead, seal, sign
+from ..core.run.marks import MARKED, marks_of, marks_wanted
 from ..core.run.noted import NO_KINDS, RecordKinds
 from ..core.run.record import (
     FORMAT,
@@ -94,6 +95,7 @@ _ONE_TURN_MORE = """INSERT INTO conversations
 _ALL_TURNS = """INSERT INTO conversations
     SELECT tenant, owner, conversation, count(*), min(place), max(place) FROM runs
     WHERE tenant = ? AND owner = ? AND conversation = ? GROUP BY tenant, owner, conversation"""
+_MARK = "INSERT INTO run_marks SELECT tenant, ?, place FROM runs WHERE run_id = ? ON CONFLICT DO NOTHING"
 _IDS_MAX = 1_000
 """So many runs are read by one query at most."""
 _KEPT_MAX = 50_000
@@ -156,6 +158,7 @@ class DatabaseJournal:
         self._to_hide: dict[str, list[SealedWords]] = {}
         self._hiding: set[str] = set()
         self._attempted: set[str] = set()
+        self._marked: dict[str, set[str]] = {}
         self._claims = Claims()
         self._writer = Writer(database)
         self.keys = DatabaseKeys(database, self._writer, self._check_format)
@@ -200,6 +203,7 @@ class DatabaseJournal:
         entry, views = seal(record, number, self._now(), head), self.stores.views
         to_keep, self._to_keep = self._to_keep, {}
         to_hide = self._to_hide.pop(run_id, ()) if self._to_hide else ()
+        marks = self._new_marks(run_id, record)
 
         def write(database: Database) -> None:
             views.note(database, run_id, number, record)
@@ -208,7 +212,7 @@ class DatabaseJournal:
                 database.execute("INSERT INTO hidden VALUES (?, ?, ?, ?)", row)
             for digest, payload in to_keep.items():
                 database.execute("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, payload))
-            self._write(database, run_id, record, entry, head)
+            self._write(database, run_id, record, entry, head, marks)
 
         def tell(error: Exception | None) -> None:
             if error is not None:
@@ -226,9 +230,20 @@ class DatabaseJournal:
             self._writer.put_aside(lambda database: database.scrub(wait=False))
         if isinstance(record, Ended):  # the run may go on in another process
             self._next.pop(run_id, None)
+            self._marked.pop(run_id, None)
         else:
             self._next[run_id] = (number + 1, entry.head)
         return number
+
+    def _new_marks(self, run_id: str, record: Record) -> Sequence[str]:
+        """The marks of a record that the run does not have yet, as far as this process knows."""
+        marks = marks_of(record)
+        if not marks:
+            return ()
+        known = self._marked.setdefault(run_id, set())
+        new = [mark for mark in dict.fromkeys(marks) if mark not in known]
+        known.update(new)
+        return new
 
     @asynccontextmanager
     async def claim(self, name: str) -> AsyncIterator[None]:
@@ -236,6 +251,7 @@ class DatabaseJournal:
             try:
                 await self._take(name)
                 self._next.pop(name, None)
+                self._marked.pop(name, None)
                 self._writer.pardon(name)
                 yield
             finally:  # also when it was cancelled while it was being taken; behind all that was written meanwhile
@@ -244,6 +260,7 @@ class DatabaseJournal:
                         await self._writer.ask(lambda database: database.release(name), aside=True)
                 finally:  # at last: until now whoever read the run may have noted where it goes on
                     self._next.pop(name, None)
+                    self._marked.pop(name, None)
 
     async def _take(self, name: str) -> None:
         """Claim a name from other processes. What a process that died had begun to commit is waited for.
@@ -386,11 +403,12 @@ class DatabaseJournal:
 
     async def runs(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[RunFilter]) -> list[RunSummary]:
         # A journal of an older format has neither tenants nor kinds.
-        line = _LINE if self._format == FORMAT else _LINE.replace("tenant, kind", "'', ''")
-        where = Conditions.of(wanted)
+        line = _prefixed("runs") if self._format == FORMAT else _LINE.replace("tenant, kind", "'', ''")
+        table, where = _marked_runs(wanted)
         if behind:
-            where.add("place < (SELECT place FROM runs WHERE run_id = ?)", behind)
-        query = f"SELECT {line} FROM runs {where} ORDER BY place DESC {_at_most(limit)}"
+            where.add("runs.place < (SELECT place FROM runs WHERE run_id = ?)", behind)
+        order = "first.place" if table != "runs" else "place"
+        query = f"SELECT {line} FROM {table} {where} ORDER BY {order} DESC {_at_most(limit)}"
         rows = await self._writer.ask(lambda database: database.execute(query, where.values))
         return [_summary(row) for row in rows]
 
@@ -406,13 +424,15 @@ class DatabaseJournal:
         query = f"SELECT 1 FROM runs {where}"
         return bool(await self._writer.ask(lambda database: database.execute(query, where.values)))
 
-    async def count_runs(self, **wanted: Unpack[RunFilter]) -> dict[str, int]:
-        where = Conditions.of(wanted)
-        query, values = f"SELECT status, count(*) FROM runs {where} GROUP BY status", where.values
+    async def count_runs(self, *, most: int | None = None, **wanted: Unpack[RunFilter]) -> dict[str, int]:
+        table, where = _marked_runs(wanted)
+        query, values = f"SELECT status, count(*) FROM {table} {where} GROUP BY status", where.values
+        if most is not None:
+            query, values = _counted_up_to(most, wanted)
         if {
             name for name, value in wanted.items() if _is_asked(name, value)
         } <= _COUNTED and self._format == FORMAT:  # what has ended is counted already; it may be very much
-            under_way = Conditions.of(wanted)
+            where, under_way = Conditions.of(wanted), Conditions.of(wanted)
             under_way.add(f"status IN ({', '.join('?' * len(_UNDER_WAY))})", *_UNDER_WAY)
             query = f"""SELECT status, CAST(sum(number) AS BIGINT) FROM counted {where} GROUP BY status
                 UNION ALL SELECT status, count(*) FROM runs {under_way} GROUP BY status"""
@@ -555,7 +575,15 @@ class DatabaseJournal:
                 which=which,
             )
 
-    def _write(self, database: Database, run_id: str, record: Record, entry: Entry, previous: bytes) -> None:
+    def _write(
+        self,
+        database: Database,
+        run_id: str,
+        record: Record,
+        entry: Entry,
+        previous: bytes,
+        marks: Sequence[str] = (),
+    ) -> None:
         """Write an entry, and with it what follows from it: the run's line, a signed head."""
         signs = self._key is not None and isinstance(record, Ended | Forgotten)
         if signs:
@@ -568,6 +596,8 @@ class DatabaseJournal:
             database.execute(_FURTHER, (run_id, run_id, entry.number - 1, previous, *row))
         if is_telling(record):
             _tell(database, run_id, record, entry.at)
+        for mark in marks:
+            database.execute(_MARK, (mark, run_id))
         task = _tell_task(database, run_id, record, entry) if may_tell_of_task(record) else None
         # A task that is not over may be tried again: its secret values stay for the next attempt.
         if ends_secrets(record) and (task is None or task.is_finished):
@@ -579,6 +609,7 @@ class DatabaseJournal:
 def forget_beside(database: Database, run_id: str) -> None:
     """Delete what names a run beside its entries, in the transaction that forgets the run."""
     database.execute("DELETE FROM objects WHERE run_id = ?", (run_id,))
+    database.execute("DELETE FROM run_marks WHERE place IN (SELECT place FROM runs WHERE run_id = ?)", (run_id,))
     forget_rows_of_run(database, run_id)
 
 
@@ -716,7 +747,7 @@ class Conditions:
         """
         made = cls()
         for name, value in wanted.items():
-            if not _is_asked(name, value):
+            if name in MARKED or not _is_asked(name, value):
                 continue
             column, compared = _COMPARED.get(name, (name, "="))
             values = value if isinstance(value, tuple) else (value,)
@@ -734,6 +765,37 @@ class Conditions:
 
     def __str__(self) -> str:
         return f"WHERE {' AND '.join(self._conditions)}" if self._conditions else ""
+
+
+def _marked_runs(wanted: Mapping[str, object]) -> tuple[str, Conditions]:
+    """The table of a list of runs, and the conditions of a filter there. The rows of one mark stand in the order of the
+    list, so that a page reads what is on the page.
+    """
+    where = Conditions.of(wanted, "runs")
+    marks = marks_wanted(wanted)
+    if not marks:
+        return "runs", where
+    tenant = wanted.get("tenant")
+    for at, mark in enumerate(marks):
+        name = "first" if at == 0 else "another"
+        same = "first.mark = ?" if tenant is None else "first.tenant = ? AND first.mark = ?"
+        condition = same.replace("first.", f"{name}.")
+        if at:
+            condition = f"EXISTS (SELECT 1 FROM run_marks AS another WHERE {condition} AND another.place = runs.place)"
+        where.add(condition, *([mark] if tenant is None else [tenant, mark]))
+    where.add("first.place = runs.place")
+    return "run_marks AS first CROSS JOIN runs", where
+
+
+def _counted_up_to(most: int, wanted: Mapping[str, object]) -> tuple[str, list[object]]:
+    """The query that counts runs of each status up to a number, and its values."""
+    parts, values = [], []
+    for status in (*_UNDER_WAY, *OVER):
+        table, where = _marked_runs(wanted)
+        where.add("runs.status = ?", status)
+        parts.append(f"SELECT '{status}', count(*) FROM (SELECT 1 FROM {table} {where} LIMIT {int(most)}) AS found")
+        values += where.values
+    return " UNION ALL ".join(parts), values
 
 
 _MAY_BE_EMPTY = frozenset({"tenant", "owner", "parent"})

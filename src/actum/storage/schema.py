@@ -163,6 +163,10 @@ _LATER = (
     # Runs that a feature takes in when they are over, and how many of their entries it has taken in by now.
     """CREATE TABLE followed (feature TEXT NOT NULL, run_id TEXT NOT NULL, taken INTEGER NOT NULL,
         PRIMARY KEY (feature, run_id))""",
+    # By what runs are found beside their lines; see `core.run.marks`. Runs of before have none.
+    """CREATE TABLE run_marks (
+        tenant TEXT NOT NULL, mark TEXT NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (tenant, mark, place));
+    CREATE INDEX run_marks_by_place ON run_marks (place)""",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

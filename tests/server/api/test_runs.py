@@ -164,6 +164,22 @@ async def test_a_run_branches_off_and_goes_on() -> None:
         assert within.status_code == 409
 
 
+async def test_runs_are_found_by_tool_and_error_and_counted_by_status_for_whom_they_are_told() -> None:
+    async with application(answering("Hi.")) as it:
+        for who in ("ann", "bob", "north"):
+            await it.ask("POST", "/v1/tools/fail/call", {"arguments": {"why": "x"}}, who=who)
+            await it.ask("POST", "/v1/tools/add/call", {"arguments": {"a": 1, "b": 2}}, who=who)
+        for who, many in (("ann", 1), ("root", 2), ("north", 1)):
+            for query, expected in (("tool=fail", many), ("error=tool_error&tool=fail", many), ("tool=pay", 0)):
+                told = (await it.ask("GET", f"/v1/runs?{query}&counts=status&status=done&count=true", who=who)).json()
+                assert len(told["items"]) == told["count"] == expected, (who, query)
+                assert told["counts"] == ({"done": str(many)} if expected else {}), (who, query)
+            assert (await it.ask("GET", "/v1/runs?counts=status", who=who)).json()["counts"] == {"done": str(2 * many)}
+            assert (await it.ask("GET", "/v1/runs?version=1", who=who)).json()["items"] == []
+        assert (await it.ask("GET", "/v1/runs?counts=tool")).status_code == 422
+        assert (await it.ask("GET", "/v1/runs")).json()["counts"] is None
+
+
 async def test_events_go_on_at_every_place_from_any_process_without_a_gap_or_a_double(tmp_path: Path) -> None:
     """The stream is cut behind every event of a run, and gone on with at another server on the same database."""
     one_journal, two_journal = open_journal(tmp_path / "j.db"), open_journal(tmp_path / "j.db")

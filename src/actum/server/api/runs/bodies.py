@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -162,9 +163,13 @@ class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
         kind: only runs of this kind.
         session: only runs of this session.
         principal: only runs on behalf of this user. Others than the caller need the scope `admin`.
+        tool: only runs in which a call of this tool was asked for.
+        error: only runs in which a call had this error, such as `timeout`, or that stopped for this reason.
+        version: only runs by the publication of this number; 0 for all.
         since: only runs that began then or later, in seconds since 1970.
         until: only runs that began before then; 0 for no limit.
         count: whether the answer says how many runs fit, beyond this part of the list.
+        counts: `status` where the answer says how many of the runs stand in which way, whatever `status` is.
         limit: so many at most.
         cursor: `next` of the part before.
     """
@@ -174,9 +179,13 @@ class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     kind: RunKind | Literal[""] = ""
     session: SessionId = ""
     principal: Name = ""
+    tool: Name = ""
+    error: Name = ""
+    version: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
     since: Moment = 0.0
     until: Moment = 0.0
     count: bool = False
+    counts: Literal["", "status"] = ""
     limit: Limit = 50
     cursor: Cursor = ""
 
@@ -188,9 +197,11 @@ class RunPage(CheckedPart[RunInfo], frozen=True, kw_only=True):
         items: the runs, the latest first.
         next: the cursor of the next part; null at the end of the list.
         count: how many runs fit; null where nobody asked for the count.
+        counts: how many runs that fit stand in which way, as `12` or `1000+`; null where nobody asked for that.
     """
 
     count: int | None = None
+    counts: Mapping[str, str] | None = None
 
 
 class ResumeBody(Struct, frozen=True, forbid_unknown_fields=True):

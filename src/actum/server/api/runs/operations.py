@@ -18,7 +18,7 @@ from ....features.command import Command, CommandOption, FoundBy, ListColumn
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Events, Operation
 from ....features.refusal import Refusal
 from ....journal.conversations import as_they_stand
-from ....journal.lists import count_of_runs, page_of_runs
+from ....journal.lists import count_of_runs, counts_of_runs, page_of_runs
 from ....journal.mismatch import mismatch, summary
 from ....journal.named import find_run
 from ....runs.recorded import outputs_of
@@ -46,6 +46,9 @@ from .views import run_details, run_info
 
 if TYPE_CHECKING:
     from ..api import Api  # agents and workflows, which the completion of a command needs none of
+
+COUNT_MAX = 1_000
+"""The runs of each status are counted up to here; more are `1000+`."""
 
 
 async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
@@ -92,12 +95,19 @@ async def list_runs(api: Api, asked: ApiRequest[RunsQuery, None]) -> ApiReply:
     query = asked.query
     if query.principal not in ("", asked.who.principal) and not allows(asked.who, ("admin",)):
         raise wants("admin", "to see the runs of another user")
-    runs, following, count = await _listed(api.records, query, asked.who, asked.tenant)
+    wanted = _wanted(query, asked.who, asked.tenant)
+    runs, following, count = await _listed(api.records, query, asked.who, wanted)
+    counts: dict[str, str] | None = None
+    if query.counts:
+        every = wanted.copy()
+        every["status"] = ""
+        found = await counts_of_runs(api.journal, COUNT_MAX, **every)
+        counts = {status: f"{COUNT_MAX}+" if number == COUNT_MAX else str(number) for status, number in found.items()}
     problems: Sequence[str] = ()
     if asked.by_operator:
         runs, problems = await _compared(api.journal, runs, query, asked.tenant)
     items = tuple(run_info(line, asked.who) for line in runs)
-    return ApiReply(RunPage(items=items, next=following, count=count, problems=tuple(problems)))
+    return ApiReply(RunPage(items=items, next=following, count=count, counts=counts, problems=tuple(problems)))
 
 
 async def _compared(
@@ -245,15 +255,8 @@ async def begun(api: Api, run_id: str, who: Identity) -> ApiReply:
     return ApiReply(body, 202, place)
 
 
-async def _listed(
-    records: Records, query: RunsQuery, who: Identity, tenant: str | None
-) -> tuple[list[RunSummary], str | None, int | None]:
-    """A part of the list of runs of a tenant (None for all), the cursor of the next part, and how many runs fit where
-    that is wanted.
-
-    Raises:
-        Refusal: the cursor is not known.
-    """
+def _wanted(query: RunsQuery, who: Identity, tenant: str | None) -> RunFilter:
+    """Which runs of a tenant (None for all) a caller may see, and asks for."""
     wanted = RunFilter(
         tenant=tenant,
         agent=query.agent,
@@ -262,6 +265,9 @@ async def _listed(
         status=query.status,
         since=query.since or None,
         until=query.until or None,
+        tool=query.tool,
+        error=query.error,
+        version=query.version,
     )
     if allows(who, ("admin",)):
         wanted["principal"] = query.principal
@@ -269,6 +275,18 @@ async def _listed(
         wanted["principal"] = who.principal
     else:  # nobody known: an empty principal fits all
         wanted["owner"] = ""
+    return wanted
+
+
+async def _listed(
+    records: Records, query: RunsQuery, who: Identity, wanted: RunFilter
+) -> tuple[list[RunSummary], str | None, int | None]:
+    """A part of the list of runs that are wanted, the cursor of the next part, and where that is asked for, how many
+    runs fit.
+
+    Raises:
+        Refusal: the cursor is not known.
+    """
     with cursors():
         page = await page_of_runs(records.journal, limit=query.limit, cursor=query.cursor, **wanted)
     found = [run for run in page.items if run.principal == who.principal or allows(who, ("admin",))]
@@ -318,7 +336,11 @@ _LIST = Command(
         "since": CommandOption(form="time", help="Only runs that began then or later: 24h, 90d, 2026-11-01."),
         "until": CommandOption(form="time", help="Only runs that began before then."),
         "principal": CommandOption(help="Only runs on behalf of this user."),
+        "tool": CommandOption(help="Only runs in which a call of this tool was asked for."),
+        "error": CommandOption(help="Only runs in which a call had this error, or that stopped for this reason."),
+        "version": CommandOption(help="Only runs by the publication of this number."),
         "count": CommandOption(is_hidden=True),
+        "counts": CommandOption(is_hidden=True),
         "limit": CommandOption(help="How many, the newest first."),
     },
     columns=(

@@ -1,0 +1,45 @@
+"""By what a run is found that its line in the list of runs does not say: its tools, its errors, a version.
+
+A mark is a short text. A journal keeps the marks of each run in an index of their own, written with the records that
+they follow from, and deletes them when the run is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..message import Reply
+from .record import CallCompleted, CallRefused, CallsRequested, Ended, Intended, ModelReplied, Record, Started
+
+MARK_MAX = 200
+"""A name that is longer is cut, here and where it is asked for."""
+
+
+def marks_of(record: Record) -> tuple[str, ...]:
+    """The marks that a record gives to its run."""
+    match record:
+        case ModelReplied(reply=Reply(calls=calls)) | CallsRequested(calls=calls):
+            return tuple(_mark("tool", call.name) for call in calls)
+        case Intended():
+            return (_mark("tool", record.tool),)
+        case CallCompleted() | CallRefused() if record.result.error is not None:
+            return (_mark("error", record.result.error.code),)
+        case Ended(status="stopped" | "failed") if record.reason:
+            return (_mark("error", record.reason),)
+        case Started() if record.version:
+            return (_mark("version", record.version),)
+        case _:
+            return ()
+
+
+def marks_wanted(wanted: Mapping[str, object]) -> list[str]:
+    """The marks that a `RunFilter` asks for: a run has to have all of them."""
+    return [_mark(name, value) for name in MARKED if (value := wanted.get(name))]
+
+
+MARKED = ("tool", "error", "version")
+"""The parts of a `RunFilter` that are found by marks."""
+
+
+def _mark(kind: str, value: object) -> str:
+    return f"{kind}:{value}"[:MARK_MAX].replace("\0", "\ufffd")
