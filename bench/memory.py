@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from actum.core.stored.word_index import Space, Terms
 from actum.core.stores import AddTable
-from actum.core.word_index import Space, Terms
 from actum.journal.memory import MemoryJournal
 from actum.memory.index import INDEX, find, terms
 from actum.memory.ranking import Occasion

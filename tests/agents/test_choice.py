@@ -16,8 +16,7 @@ from actum.core.message import Reply
 from actum.core.model import Request
 from actum.core.policy import Answer
 from actum.core.run.record import ToolsChanged
-from actum.core.tool import Tool
-from actum.core.tool_search import SEARCH
+from actum.core.tool import SEARCH, Tool
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.storage.sqlite import SQLiteJournal

@@ -19,8 +19,7 @@ from actum import Agent, Answer, ModelSettings, Rule, Rules, open_model
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply
-from actum.core.tool import Tool
-from actum.core.tool_search import SEARCH
+from actum.core.tool import SEARCH, Tool
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import RecordingToolset

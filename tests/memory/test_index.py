@@ -15,7 +15,7 @@ from msgspec import structs
 from actum.core.interfaces import Journal
 from actum.core.message import Reply, UserMessage
 from actum.core.run.record import Ended, ModelReplied, Started
-from actum.core.word_index import Space
+from actum.core.stored.word_index import Space
 from actum.memory.feature import FEATURE
 from actum.memory.index import INDEX, find
 from tests.storage.conftest import Store

@@ -113,7 +113,7 @@ def test_reading_json_and_looking_at_its_depth_is_a_call_for_each_object(shape: 
 
 
 def web(levels: int, width: int) -> JsonObject:
-    """A schema in which each names the next one so many times."""
+    """A schema in which each names the next one this many times."""
     named: JsonObject = {
         f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"} for _ in range(width)]} for at in range(levels)
     }

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.errors import JournalError, UsageError
+from actum.core.stored.word_index import ITEMS_OF_ROW, LENGTH_MAX, WEIGHT_MAX, Found, Space, Terms, WordIndex
 from actum.core.stores import AddTable, Stores
-from actum.core.word_index import ITEMS_OF_ROW, LENGTH_MAX, WEIGHT_MAX, Found, Space, Terms, WordIndex
 
 from .conftest import Store
 from .records import DONE, started
@@ -69,7 +69,7 @@ async def test_whatever_is_put_and_removed_all_is_found_as_if_it_were_counted_by
     weights = [1, 1, 2, WEIGHT_MAX, WEIGHT_MAX + 1, LENGTH_MAX]
     for step in range(12):
         names = [f"item {drawn.randrange(30)}" for _ in range(drawn.randrange(6))]
-        if step == 5 and not store.place.startswith("postgresql:"):  # where so many rows take their time
+        if step == 5 and not store.place.startswith("postgresql:"):  # where this many rows take their time
             names = [
                 f"item {number}" for number in range(ITEMS_OF_ROW + 40)
             ]  # more than one row of a word has room for

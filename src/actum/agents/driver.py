@@ -29,8 +29,7 @@ from ..core.run.ids import new_id
 from ..core.run.pending import Pending
 from ..core.run.record import InputRequested, ModelReplied, ToolsChanged
 from ..core.token_estimate import with_sound_usage, with_usage
-from ..core.tool import Tool, digest_of, is_demand
-from ..core.tool_search import SEARCH
+from ..core.tool import SEARCH, Tool, digest_of, is_demand
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import CallRef
 from ..journal.secrets import write_reply

@@ -19,8 +19,7 @@ from ..core.errors import BadTool, CallError, UnknownTool
 from ..core.interfaces import StandsForOthers, Toolset
 from ..core.process.worker_thread import off_loop
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
-from ..core.tool import Tool, digest_of
-from ..core.tool_search import SEARCH
+from ..core.tool import SEARCH, Tool, digest_of
 from ..journal.excerpt import READ_RESULT
 from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots

@@ -209,3 +209,9 @@ def size_of(result: ToolResult) -> int:
         return size + len(msgspec.json.encode(result.structured))
     except (TypeError, ValueError, RecursionError):
         return sys.maxsize
+
+
+def names_found(result: ToolResult) -> tuple[str, ...]:
+    """The names of the tools that a call of `search_tools` found."""
+    found = result.structured.get("tools") if isinstance(result.structured, dict) else None
+    return tuple([name for name in found if isinstance(name, str)]) if isinstance(found, list) else ()

@@ -579,7 +579,7 @@ class TaskIndex(Protocol):
         Args:
             now: seconds since 1970.
             home: as in `TaskLine`.
-            limit: so many at most.
+            limit: the most.
             running_max, tenant_running_max: so many tasks of one user, or of one tenant, may run at a time.
             without: tasks that are not meant.
         """
@@ -796,7 +796,7 @@ class Journal(Protocol):
         """How many runs there are, by their status; by the same index.
 
         Args:
-            most: of each status so many are counted at most, where more have to be counted one by one; None for all.
+            most: of each status this many are counted at most, where more have to be counted one by one; None for all.
             wanted: see `RunFilter`.
         """
 

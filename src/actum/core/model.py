@@ -11,8 +11,7 @@ from msgspec import Struct
 from .event import Delta
 from .json import JsonObject, dumps
 from .message import Message, Reply, SystemMessage
-from .tool import Tool, ToolChoice
-from .tool_search import SearchWay
+from .tool import SearchWay, Tool, ToolChoice
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

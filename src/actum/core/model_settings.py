@@ -16,7 +16,7 @@ from msgspec import Struct
 from .errors import UsageError
 from .json import JsonObject
 from .model import Request
-from .tool_search import SearchWay
+from .tool import SearchWay
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 §5.6.2: a token
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5: no line ends

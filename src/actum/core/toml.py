@@ -13,7 +13,7 @@ from typing import Any
 from .json import dumps, is_too_deep
 
 KEY_PARTS_MAX = 32
-"""A dotted key, or the name of a table, may have so many parts."""
+"""A dotted key, or the name of a table, may have this many parts."""
 _PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _BEFORE = r"(?:^|(?<=[ \t\[{,])(?<!\.[ \t]))"
 _LONG_KEY = re.compile(rf"{_BEFORE}(?:{_PART}[ \t]*+\.[ \t]*+){{{KEY_PARTS_MAX}}}", re.MULTILINE)

@@ -20,6 +20,12 @@ Effects = Literal["read", "write", "send", "spend", "destroy", "execute"]
 Background = Literal["allowed"] | bool
 """Whether a call by a model becomes a task: always, where the model asks for it, or never."""
 
+SEARCH = "search_tools"
+"""The name of the tool by which a model finds further tools; see `runs.tool_search`."""
+
+SearchWay = Literal["native", "plain"]
+"""How a model is told of tools that it found: by what its API has for that, or in the list of tools, which grows."""
+
 NAME = re.compile(r"[A-Za-z0-9_.\-\u0080-\U0010ffff]{1,128}")
 _sorted = msgspec.json.Encoder(order="sorted")
 

@@ -80,7 +80,7 @@ async def counts_of_runs(journal: Journal, most: int, **wanted: Unpack[RunFilter
 
     Args:
         journal: the journal.
-        most: so many at most, of each status.
+        most: the most, of each status.
         wanted: which runs.
     """
     found = await journal.count_runs(most=most, **wanted)

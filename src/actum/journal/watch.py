@@ -26,9 +26,9 @@ from .conversations import as_they_stand
 from .follow import POLL_S
 
 RUNS_MAX = 200
-"""The lines of so many of the latest runs of a tenant are followed."""
+"""The lines of this many of the latest runs of a tenant are followed."""
 ASKED_MAX = 1_000
-"""Of so many of the oldest questions of a tenant it is seen whether they still wait."""
+"""Of this many of the oldest questions of a tenant it is seen whether they still wait."""
 ASKED_LOOKS = 5
 """At each look of this number it is looked what waits: once a second."""
 
@@ -149,7 +149,7 @@ class JournalWatch:
         clock: says when to look again.
 
     Attributes:
-        looks: so many looks have begun.
+        looks: this many looks have begun.
         record_kinds: the kinds of records that features bring here.
     """
 
@@ -184,7 +184,7 @@ class JournalWatch:
         finally:
             self._listeners.discard(listener)
             if not self._listeners and (task := self._task) is not None:
-                self._task = None  # whoever comes while the task ends begins another
+                self._task = None  # the next one that comes while the task ends begins another
                 task.cancel()
                 await asyncio.wait([task])
 

@@ -2,7 +2,7 @@
 
 A turn is a run that is over, whose first record names a space (`Started.space`) and has words of the user. The index is
 a view of the journal: `TURNS` takes the runs in. All of it happens inside of one transaction of the stores:
-`core.word_index` counts, and `ranking` puts in order.
+`core.stored.word_index` counts, and `ranking` puts in order.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from msgspec import Struct
 from ..core.language.words import is_sign, terms_of
 from ..core.message import UserMessage
 from ..core.run.record import Ended, Record, Started
+from ..core.stored.word_index import Space, Terms, WordIndex
 from ..core.stores import RecordPlace, RunView, Transaction
-from ..core.word_index import Space, Terms, WordIndex
 from . import ranking
 from .ranking import Occasion
 from .spans import spans_of

@@ -1,6 +1,6 @@
 """Which turns of a user answer a question best: a pure function over the scores of single turns.
 
-A turn is short, and what it is about often stands in the turn before or behind it. So a turn lends a part of its score
+A turn is short, and what it is about is often said in the turn before or behind it. So a turn lends a part of its score
 to its neighbours in the conversation, the best turns of a conversation lift all of its turns, and what was said in a
 span of time that the question names is lifted too. Scores of another source can be added to those of the words.
 
@@ -20,7 +20,7 @@ from .spans import TimeSpan
 BEST = 64
 """The turns with the best scores lend to others and are ranked, with their neighbours: at most this number."""
 SATURATION, BY_LENGTH = 1.0, 0.3
-"""As in `core.word_index.Found.scores`."""
+"""As in `core.stored.word_index.Found.scores`."""
 TO_NEIGHBOURS = (0.5, 0.2)
 """What a turn lends to the turns beside it, and to those beside these."""
 TO_CONVERSATION, BEST_OF_CONVERSATION = 0.3, 3

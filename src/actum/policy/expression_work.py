@@ -20,7 +20,7 @@ DEPTH_MAX = 200
 """A value of a node holds at most so many values, so many characters, and values so deep in each other."""
 
 WORK_MAX = 1_500_000
-"""An expression may take so many steps of 50 ns: 75 ms, in which a body of a few megabytes is read as JSON."""
+"""An expression may take this many steps of 50 ns: 75 ms, in which a body of a few megabytes is read as JSON."""
 _CHARS_OF_A_VALUE = 100
 _GIVEN, _COLLECTED, _COPIED, _CALLED, _NAMED = 20, 200, 5, 40, 3
 """The steps for a value that the library is given, that `map` or `filter` find, that the library copies, that a
@@ -37,7 +37,7 @@ _RAW = "|".join(rf"(?<!\w)(?:[rR][bB]?|[bB][rR]){quote}(?:(?!{quote})[\s\S])*{qu
 _PLAIN = "|".join(rf"{quote}(?:\\[\s\S]|(?!{quote})[^\\])*{quote}" for quote in _QUOTES)
 _TEXT = re.compile(rf"{_RAW}|{_PLAIN}|(//)[^\n]*")
 MADE_MAX = (100_000, 1_000, 300)
-"""A list that a function makes has at most so many items, by the number of loops in the expression."""
+"""A list that a function makes has at most this many items, by the number of loops in the expression."""
 
 
 class TooLarge(Exception):

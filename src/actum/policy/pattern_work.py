@@ -20,7 +20,7 @@ _IN_CLASS = re.compile(r"\\+([wWpPdDsS])")
 _IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 _STEPS_OF_A_PART, _STEPS_OF_EITHER_CASE, _STEPS_OF_ANY = 20, 300, 500
 _DETERMINED = 25
-"""A pattern of at most so many parts is looked for in one way at a time."""
+"""A pattern of at most this many parts is looked for in one way at a time."""
 _PARTS_OF_A_STEP = 2
 _MOST = 1_000_000_000
 
@@ -44,7 +44,7 @@ class PatternWork(Struct, frozen=True):
         return PatternWork(min(self.parts * count, _MOST), min(self.compiling * count, _MOST))
 
     def looking(self, chars: int) -> int:
-        """The steps to look for it in a text of so many characters."""
+        """The steps to look for it in a text of this many characters."""
         return chars * (self.parts if self.parts > _DETERMINED else 1) // _PARTS_OF_A_STEP
 
 

@@ -48,8 +48,7 @@ from ..core.run.ids import new_id
 from ..core.run.record import CallsRequested, Ended, Entry, InputGiven, Requester, Started, TaskQueued, TaskStarted
 from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secrets.store import SecretSource, secrets_for
-from ..core.tool import Tool, brought_by_client, digest_of
-from ..core.tool_search import SEARCH
+from ..core.tool import SEARCH, Tool, brought_by_client, digest_of
 from ..core.trace import NO_WAY, Way, trace_id, way_in
 from ..core.under_way import call_under_way
 from ..core.user import User

@@ -12,11 +12,11 @@ from ..core.event import CallProgress, Event
 T = TypeVar("T")
 
 WAITING_MAX = 1_000
-"""Where more events wait for whoever reads them, progress of calls is left out: a tool decides how often it tells."""
+"""Where more events wait for their reader, progress of calls is left out: a tool decides how often it tells."""
 
 
 def into(events: asyncio.Queue[Event | None]) -> Callable[[Event], None]:
-    """What puts the events of a run into the queue of whoever reads them."""
+    """What puts the events of a run into the queue of their reader."""
 
     def tell(event: Event) -> None:
         if not (isinstance(event, CallProgress) and events.qsize() >= WAITING_MAX):

@@ -8,12 +8,11 @@ from typing import TypeVar
 
 from ..call.choice import Rank, best_of, find
 from ..call.resolve import Catalog
-from ..core.call import TextPart, ToolCall, ToolResult
+from ..core.call import TextPart, ToolCall, ToolResult, names_found
 from ..core.interfaces import Context
 from ..core.language.words import STOP_WORDS
 from ..core.process.worker_thread import LARGE, off_loop
-from ..core.tool import Tool
-from ..core.tool_search import SEARCH, names_found
+from ..core.tool import SEARCH, Tool
 from ..policy.rules import Barring
 from ..storage.fulltext import FullText
 

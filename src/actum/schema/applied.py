@@ -12,9 +12,9 @@ from ..core.json import DEPTH_MAX, Json, JsonObject
 from .coercion import node_at
 
 APPLIED_MAX = 10_000
-"""So many schemas may hold for one value."""
+"""At most this many schemas may hold for one value."""
 STEPS_MAX = 500_000
-"""So many schemas are looked at to find how deep a value may be."""
+"""At most this many schemas are looked at to find how deep a value may be."""
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _OF_EACH = (

@@ -51,9 +51,9 @@ ALIKE_MAX = 10_000
 RENAMED_MAX = 100
 """In an object with more names than this, or where more names are missing, no misspelt name is looked for."""
 COMPARED_MAX = 2_000
-"""So many options of all enumerations are compared with what came,"""
+"""At most this many options of all enumerations are compared with what came,"""
 BRANCHES_MAX = 100
-"""and so many branches of all unions are looked at."""
+"""and this many branches of all unions are looked at."""
 
 
 class Mending:

@@ -43,11 +43,11 @@ ROUNDS_MAX = 5
 PROBLEMS_MAX = 8
 """So many problems are told at once; the rest is counted."""
 TOLD_MAX = 32
-"""So many errors of the validator are put into words, from which the problems that are told are chosen,"""
+"""At most this many errors of the validator are put into words, from which the problems that are told are chosen,"""
 ERRORS_MAX = 1_000
-"""and so many are looked for."""
+"""and this many are looked for."""
 UNION_TOLD_MAX = 32
-"""Of a union so many alternatives are told of."""
+"""Of a union this many alternatives are told of."""
 
 VALUES_MAX = 500
 CHARACTERS_MAX = 20_000_000

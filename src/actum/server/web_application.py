@@ -77,7 +77,7 @@ BODY_BYTES_MAX = 4 * 1024 * 1024
 BODY_S = 60.0
 HEADER_BYTES_MAX = 32 * 1024
 PARTS_MAX = 500
-"""So many parameters may an address have, and so many cookies a request: each is some work, and has two bytes."""
+"""At most this many parameters may an address have, and this many cookies a request: each is some work, and has two bytes."""
 REQUESTS_MAX = 1_000
 REQUESTS_PER_CALLER_MAX = 100
 READY_S = 1.0
@@ -798,4 +798,5 @@ def _is_ending() -> bool:
 
 def _has_many_parts(scope: Scope) -> bool:
     cookies = sum(value.count(b";") + 1 for name, value in scope["headers"] if name == b"cookie")
-    return max(scope["query_string"].count(b"&") + 1, cookies) > PARTS_MAX
+    parameters: int = scope["query_string"].count(b"&") + 1
+    return parameters > PARTS_MAX or cookies > PARTS_MAX

@@ -16,6 +16,7 @@ import msgspec
 
 from ..core.errors import JournalError, UsageError
 from ..core.run.noted import RecordKinds
+from ..core.stored.word_index import Space, WordIndex
 from ..core.stores import (
     KEY_BYTES_MAX,
     AddColumn,
@@ -34,7 +35,6 @@ from ..core.stores import (
     Value,
     checked_name,
 )
-from ..core.word_index import Space, WordIndex
 from .database import Database, Row
 from .tables.views import DatabaseViews, Past
 from .writer import Writer

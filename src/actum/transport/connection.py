@@ -29,7 +29,7 @@ at once."""
 _PIECE_LEAST = 128
 """A shorter piece counts for so many bytes: some servers send a body in pieces of one byte."""
 _LINE_BYTES = 64
-"""An end of a line counts for at least so many bytes: each line may be an event of a stream."""
+"""An end of a line counts for at least this many bytes: each line may be an event of a stream."""
 _LINES_PORTION_BYTES = 512
 """So much is handed on at once of a body that has many ends of lines."""
 INTERIM_MAX = 16
@@ -216,7 +216,7 @@ def first_portion(data: memoryview) -> tuple[bytes, memoryview]:
 
 
 def weight(portion: bytes) -> int:
-    """For how many bytes a portion counts, by the work that it may be for whoever reads it."""
+    """For how many bytes a portion counts, by the work that it may be for its reader."""
     return max(len(portion), _PIECE_LEAST, _LINE_BYTES * (portion.count(b"\n") + portion.count(b"\r")))
 
 

@@ -1,6 +1,6 @@
 """`actum journal`: the record itself. Its entries, followed live; deleted for good.
 
-How it is checked stands in `verify.py`, how runs branch off in `branch.py`. `compare` is an operation of the API. The
+`verify.py` says how it is checked, how runs branch off in `branch.py`. `compare` is an operation of the API. The
 others are none and never will be: `show`, `export`, `heads` and `verify` look at the bytes in the database on behalf of
 a person who does not take a server's word for them, and `tail` follows them.
 """

@@ -25,7 +25,7 @@ from .places import FoundTools, document_in, named
 LOOK_S = 15.0
 """Seconds for which an address is waited for, each time that it is asked in another way."""
 ENTRIES_MAX = 200
-"""So many entries of a catalog are told."""
+"""At most this many entries of a catalog are told."""
 _KINDS: dict[str, CatalogKind] = {media_type: kind for kind, media_type in MEDIA_TYPES.items()}
 
 
@@ -67,7 +67,7 @@ async def discover_at(url: str, keeper: CatalogKeeper, egress: Egress, clock: Cl
             async with clock.timeout(2 * LOOK_S):
                 return [found_of(await keeper.looked(CatalogEntry(name=name_for(host_name(url)), kind=kind, url=url)))]
         except (TimeoutError, ValueError, ActumError) as error:
-            problems.append(f"{kind}: {error or 'it did not answer'}")
+            problems.append(f"{kind}: {str(error) or 'it did not answer'}")
     raise UsageError(
         "{url} is no OpenAPI document, no MCP server, no agent and no AI catalog: {why}",
         url=url,

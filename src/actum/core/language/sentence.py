@@ -39,5 +39,6 @@ def as_sentence(text: object, values: Mapping[str, object]) -> Sentence:
 
 
 def _shortened(value: object) -> object:
-    is_long = isinstance(value, str) and len(value) > VALUE_CHARS_MAX
-    return f"{value[:VALUE_CHARS_MAX]}… ({len(value)} characters)" if is_long else value
+    if not isinstance(value, str) or len(value) <= VALUE_CHARS_MAX:
+        return value
+    return f"{value[:VALUE_CHARS_MAX]}… ({len(value)} characters)"

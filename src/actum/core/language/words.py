@@ -7,7 +7,8 @@ of a text is not guessed.
                                           ->  of Chinese, Japanese, Thai and the like: pairs of signs side by side, and
                                               of Chinese single signs
 
-`terms_of` makes terms for `core.word_index` of a text: words by their English stems, without words that say nothing.
+`terms_of` makes terms for `core.stored.word_index` of a text: words by their English stems, without words that say
+nothing.
 """
 
 from __future__ import annotations

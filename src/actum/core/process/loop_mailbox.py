@@ -17,9 +17,9 @@ import msgspec
 from ..json import Json
 
 VALUES_MAX = 64
-"""So many values wait at most, and are handed on in one turn of the loop."""
+"""This many values wait at most, and are handed on in one turn of the loop."""
 BYTES_MAX = 16 * 1024
-"""Of values that are long, so many bytes of JSON wait at most, and one value more."""
+"""Of values that are long, this many bytes of JSON wait at most, and one value more."""
 WAIT_S = 0.5
 """How long a thread waits once in vain; after that it waits no more."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from ...core.call import names_found
 from ...core.message import ToolMessage
 from ...core.model import Request
 from ...core.tool import Tool, digest_of
-from ...core.tool_search import names_found
 
 
 class NativeSearch(Struct, frozen=True):

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 TRIES = 25
 """So often it is looked for a run that another process is about to begin."""
 INDEXES_MAX = 16
-"""The published tools of so many tenants are kept in an index."""
+"""The published tools of this many tenants are kept in an index."""
 ASSISTANT = "assistant"
 """The agent of a server whose settings name none, and the one that is meant where a caller names none."""
 

@@ -1,6 +1,6 @@
 """`SpokenWords`: what models are saying in the runs that this process carries out, until a reply is on record.
 
-The words are on no record and never take the place of an entry. Whoever joins late first gets the words so far. Words
+The words are on no record and never take the place of an entry. Who joins late first gets the words so far. Words
 of a reply are told behind the entries that were written before it: see `WordsListener`.
 """
 

@@ -30,7 +30,7 @@ SOURCE_MAX = 4_000
 PATH_SHOWN_MAX = 200
 MADE_MAX = 4_000_000
 ITEM_CHARS = 40
-"""and its functions make at most so many characters together; an item counts as so many. So many has a text with
+"""and its functions make at most this many characters together; an item counts as this many. This many has a text with
 references, too."""
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
@@ -388,7 +388,7 @@ def read_reference(text: str) -> Reference | Piped:
 
 
 def _bounded(functions: Mapping[str, Callable[..., object]], items_max: int) -> Mapping[str, Callable[..., object]]:
-    """The functions of one evaluation, which together make a bounded amount, and lists of so many items at most."""
+    """The functions of one evaluation, which together make a bounded amount, and lists of this many items at most."""
     left = MADE_MAX
 
     def bounded(function: Callable[..., object]) -> Callable[..., object]:

@@ -29,7 +29,7 @@ from ....core.message import (
     Reply,
     Usage,
 )
-from ....core.tool_search import SEARCH
+from ....core.tool import SEARCH
 from ...tool_names import ANY_NAMES, ToolNames
 from ..call_wire import read_arguments
 from ..draft import (

@@ -19,6 +19,7 @@ from ....core.call import (
     TextPart,
     ToolCall,
     ToolResult,
+    names_found,
 )
 from ....core.json import Json, JsonObject
 from ....core.message import (
@@ -29,7 +30,6 @@ from ....core.message import (
     ToolMessage,
     UserMessage,
 )
-from ....core.tool_search import names_found
 from ...tool_names import ToolNames
 from ..call_wire import PastIds, arguments_text, readable
 from ..data_url import data_url

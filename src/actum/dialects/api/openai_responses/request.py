@@ -21,8 +21,7 @@ from ....core.message import (
     UserMessage,
 )
 from ....core.model import Request
-from ....core.tool import Tool
-from ....core.tool_search import SEARCH
+from ....core.tool import SEARCH, Tool
 from ..data_url import base64_bytes, media_of_url
 from ..openai_fields import (
     as_,

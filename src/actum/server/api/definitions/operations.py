@@ -1,7 +1,7 @@
 """The operations that every kind of definitions has, made from the kind: drafts, checks, publications, rollback, the
 end of use, and what differs between two versions.
 
-Whoever publishes decides what the server does on behalf of others: this needs a scope that the kind names. Each tenant
+A publisher decides what the server does on behalf of others: this needs a scope that the kind names. Each tenant
 has definitions of its own. What only an administrator may publish is told by the kind, text by text.
 """
 

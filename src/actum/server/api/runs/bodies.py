@@ -25,7 +25,7 @@ waits for is answered. `interrupted`: the process that carried the run out has e
 
 
 FOLLOWED_MAX = 64
-"""So many runs are followed by one stream."""
+"""At most this many runs are followed by one stream."""
 RunPlace = Annotated[str, Meta(max_length=220, pattern=r"^[^:\u0000-\u001f\u007f]{1,200}(:(-1|[0-9]{1,9}))?$")]
 """A run, and behind a colon the number of the last event of the run that the client has."""
 

@@ -22,7 +22,7 @@ from .following import followed, stream_event
 from .views import run_info
 
 APPROVALS_MAX = 100
-"""So many approvals are told with their arguments; the count tells of all."""
+"""At most this many approvals are told with their arguments; the count tells of all."""
 
 
 async def read_feed(api: Api, asked: ApiRequest[FeedQuery, None]) -> Events:

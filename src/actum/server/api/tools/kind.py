@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....call.resolve import SEARCH
 from ....core.definition import ReadDefinition
 from ....core.identity import Identity
+from ....core.tool import SEARCH
 from ....features.definition import DefinitionKind
 from ....journal.excerpt import READ_RESULT
 from ....runs.definitions import Publisher

@@ -21,8 +21,8 @@ from math import log
 
 from msgspec import Struct
 
-from .errors import JournalError, UsageError
-from .stores import Table, Transaction
+from ..errors import JournalError, UsageError
+from ..stores import Table, Transaction
 
 ITEMS_OF_ROW = 1 << 12
 WEIGHT_MAX = (1 << 6) - 1
@@ -121,7 +121,7 @@ class Found(Struct, frozen=True):
 
         Args:
             weights: how much each term counts in the question; None for all alike.
-            saturation: how much more a term counts that stands in an item several times.
+            saturation: how much more a term counts that an item holds several times.
             by_length: how much less a term counts in a long item, from 0 to 1.
         """
         scores: dict[int, float] = {}
