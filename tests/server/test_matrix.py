@@ -40,10 +40,10 @@ BODIES: dict[str, object] = {
     "saveWorkflowDraft": {"text": "x"},
     "publishWorkflow": {},
     "rollbackWorkflow": {"number": 1},
-    "checkTool": {"text": "x"},
-    "saveToolDraft": {"text": "x"},
-    "publishTool": {},
-    "rollbackTool": {"number": 1},
+    **{f"check{kind}": {"text": "x"} for kind in ("Agent", "Prompt", "Tool")},
+    **{f"save{kind}Draft": {"text": "x"} for kind in ("Agent", "Prompt", "Tool")},
+    **{f"publish{kind}": {} for kind in ("Agent", "Prompt", "Tool")},
+    **{f"rollback{kind}": {"number": 1} for kind in ("Agent", "Prompt", "Tool")},
     "cancelRun": {},
     "resumeRun": {},
     "forkRun": {"at": 0},
@@ -153,6 +153,11 @@ OF_A2A: dict[str, tuple[int, int]] = {
 """What a path below `/a2a/{agent}` answers about a task of ann: to other users with the scope, and to a key for another
 agent. At JSON-RPC the error stands in the answer.
 """
+OF_A_KIND = (
+    *("check{}", "get{}Draft", "save{}Draft", "publish{}"),
+    *("rollback{}", "unpublish{}", "list{}Versions", "compare{}Versions"),
+)
+"""The operations of a kind of definitions, in their order."""
 STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "GET /healthz": (200, (200, 200, 200, 200)),
     "GET /readyz": (200, (200, 200, 200, 200)),
@@ -165,14 +170,17 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "listTools": (401, (200, 200, 403, 200)),
     "getTool": (401, (200, 200, 403, 404)),
     "callTool": (401, (200, 200, 403, 404)),
-    "checkTool": (401, (200, 403, 403, 403)),
-    "getToolDraft": (401, (404, 403, 403, 403)),
-    "saveToolDraft": (401, (409, 403, 403, 403)),
-    "publishTool": (401, (409, 403, 403, 403)),
-    "rollbackTool": (401, (409, 403, 403, 403)),
-    "unpublishTool": (401, (404, 403, 403, 403)),
-    "listToolVersions": (401, (404, 403, 403, 403)),
-    "compareToolVersions": (401, (404, 403, 403, 403)),
+    **{
+        operation.format(kind): (401, (status, 403, 403, 403))
+        for kind, statuses in (
+            ("Tool", (200, 404, 409, 409, 409, 404, 404, 404)),
+            ("Agent", (200, 404, 200, 422, 404, 404, 404, 404)),
+            ("Prompt", (200, 404, 200, 200, 200, 200, 200, 404)),
+        )
+        for operation, status in zip(OF_A_KIND, statuses, strict=True)
+    },
+    "listPrompts": (401, (200, 403, 403, 403)),
+    "getPrompt": (401, (404, 403, 403, 403)),
     "listRuns": (401, (200, 200, 403, 200)),
     "startRun": (401, (202, 202, 403, 404)),
     "getRun": (401, (404, 404, 403, 200)),

@@ -195,6 +195,7 @@ async def town(
     desk: bool = False,
     careful: bool = False,
     keyless: bool = False,
+    policy_file: str = "policy.toml",
     **more: Any,  # noqa: ANN401  # settings
 ) -> AsyncIterator[Town]:
     (folder / "tools.py").write_text(TOOLS, "utf-8")
@@ -202,7 +203,7 @@ async def town(
     (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
     settings = Settings(
         tools=(str(folder / "tools.py"),),
-        policy="" if careful else str(folder / "policy.toml"),
+        policy="" if careful else str(folder / policy_file),
         workflows={"desk": WorkflowTable(file="desk.workflow.yaml")},
         models={"gpt-*": ModelTable(upstreams=("http://127.0.0.1:9/v1#x",))},
         serve=ServeSettings(public=""),

@@ -137,8 +137,18 @@ COMMANDS: Mapping[str, KnownCommand] = {
     ),
     "agents": KnownCommand(
         "definitions.agents:app",
-        "The agents of actum.toml: list them, show one.",
+        "The agents of actum.toml: list them, show one. And agents that are published.",
         {
+            "publish": "Publish an agent under the next number. An agent with a mistake is not published.",
+            "rollback": (
+                "Publish an older publication anew, under the next number. Runs under way keep the version they began "
+                "with."
+            ),
+            "unpublish": (
+                "Take an agent out of use: nothing new begins with it. Runs under way keep the version they began with."
+            ),
+            "versions": "List the publications of an agent, the latest first.",
+            "diff": "Show what differs between two versions of an agent, field by field.",
             "list": "List the agents, with who may use them. Exit code 1 when one of them can not be built.",
             "show": "Show one agent: its settings, and the digest of each part. Secrets are hidden.",
         },
@@ -202,6 +212,24 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "run": "Carry out a workflow.",
             "check": "Tell everything that is wrong with a workflow, with line, column and a hint.",
             "graph": "Draw a workflow.",
+        },
+    ),
+    "prompts": KnownCommand(
+        "definitions.prompts:app",
+        "Prompts: publish them, compare their versions, take them back.",
+        {
+            "publish": "Publish a prompt under the next number. A prompt with a mistake is not published.",
+            "rollback": (
+                "Publish an older publication anew, under the next number. Runs under way keep the version they began "
+                "with."
+            ),
+            "unpublish": (
+                "Take a prompt out of use: nothing new begins with it. Runs under way keep the version they began with."
+            ),
+            "versions": "List the publications of a prompt, the latest first.",
+            "list": "List the prompts that have a draft or are published.",
+            "show": "Show the text of a published prompt, or of its draft.",
+            "diff": "Show what differs between two versions of a prompt, word by word.",
         },
     ),
     "trigger": KnownCommand(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 from ..core.clock import SystemClock
@@ -12,12 +13,13 @@ from ..core.interfaces import Journal
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..server.api.api import Api, GivenAgents, Tasking
-from ..server.published import PublishedOffer, ToolsOfTenant
+from ..server.published import AgentsOfTenant, PublishedOffer, TenantAgents, ToolsOfTenant
 from ..server.workflows import GivenWorkflows
 from ..toolsets.declared.published import TenantTools
 from .agents import Agents, list_tools
 from .features import features_of, take_into_use
 from .journals import open_journal
+from .published.agents import DeclaredAgents
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets
 from .settings import Settings
@@ -46,28 +48,35 @@ async def open_application(settings: Settings, tools: Sequence[Toolish] = ()) ->
         workflows = GivenWorkflows({}, lambda tenant: workflows_of_tenant(parts, tenant=tenant, tools=listed), listed)
         tasking = Tasking(open_queue(settings, journal))
         secrets = kept_secrets(os.environ)
-        async with _declared_tools(settings, journal) as tools_of:
-            offer = PublishedOffer(workflows, tools_of)
+        async with _declared(settings, journal, tools) as declared:
+            offer = PublishedOffer(workflows, *declared)
             yield Api(runner, GivenAgents({}), SystemClock(), tasking, workflows, features, secrets, published=offer)
     finally:
         await journal.close()
 
 
 @asynccontextmanager
-async def _declared_tools(settings: Settings, journal: Journal) -> AsyncIterator[ToolsOfTenant]:
-    """The published tools, with the agents and workflows of the settings: opened when they are first asked for."""
+async def _declared(
+    settings: Settings, journal: Journal, tools: Sequence[Toolish]
+) -> AsyncIterator[tuple[ToolsOfTenant, AgentsOfTenant]]:
+    """The published tools and agents, with the agents and workflows of the settings: made when they are asked for."""
     async with AsyncExitStack() as stack:
-        opened: list[DeclaredTools] = []
 
-        def of(tenant: str) -> TenantTools:
-            if not opened:
-                agents = Agents(settings, os.environ, Path.cwd(), journal=journal)
-                workflows = Workflows(settings, os.environ, Path.cwd(), journal=journal)
-                stack.push_async_callback(agents.close)
-                stack.push_async_callback(workflows.close)
-                opened.append(
-                    DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents)
-                )
-            return opened[0].of(tenant)
+        @cache
+        def made() -> tuple[DeclaredTools, DeclaredAgents]:
+            agents = Agents(settings, os.environ, Path.cwd(), journal=journal)
+            workflows = Workflows(settings, os.environ, Path.cwd(), journal=journal)
+            stack.push_async_callback(agents.close)
+            stack.push_async_callback(workflows.close)
+            declared = DeclaredTools(
+                settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents
+            )
+            return declared, DeclaredAgents(settings, journal=journal, own=tools, tools=declared)
 
-        yield of
+        def tools_of(tenant: str) -> TenantTools:
+            return made()[0].of(tenant)
+
+        def agents_of(tenant: str) -> TenantAgents:
+            return made()[1].of(tenant)
+
+        yield tools_of, agents_of

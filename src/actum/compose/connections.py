@@ -105,6 +105,15 @@ class ModelConnections:
         row = next((row for row in await self.rows(tenant) if row.is_default), None)
         return None if row is None else (await self._open(tenant, row)).model
 
+    async def named(self, tenant: str, name: str) -> Model | None:
+        """The model that a tenant has connected under a name; None where there is none.
+
+        Raises:
+            UsageError: the model can not be asked now.
+        """
+        row = next((row for row in await self.rows(tenant) if row.name == name), None)
+        return None if row is None else (await self._open(tenant, row)).model
+
     async def route(self, tenant: str, name: str) -> ModelRoute | None:
         """Where requests for a model of a tenant go; None where the tenant has none of this name.
 

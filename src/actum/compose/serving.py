@@ -67,6 +67,7 @@ from .features import features_of
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_connections, open_models_door
+from .published.agents import DeclaredAgents
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets, open_secrets
 from .settings import LoginTable, ServeSettings, Settings
@@ -124,12 +125,16 @@ def open_doors(
             kept.
     """
     secrets = open_secrets(os.environ)
+    kept = kept_secrets(os.environ)
+    connections = open_connections(settings, os.environ, journal, kept)
+    own = [*tools, *(workflows.tools if workflows is not None else [])]
     offer = None
     if workflows is not None:
-        tools_of = DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents)
-        offer = PublishedOffer(workflows, tools_of.of)
+        declared = DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents)
+        made = DeclaredAgents(settings, journal=journal, own=own, tools=declared, models=connections)
+        offer = PublishedOffer(workflows, declared.of, made.of)
     mcp = McpService(
-        with_labels([*tools, *(workflows.tools if workflows is not None else [])], settings.tool_labels),
+        with_labels(own, settings.tool_labels),
         instructions=settings.instructions,
         policy=open_policy(settings),
         limits=settings.limits,
@@ -141,8 +146,6 @@ def open_doors(
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)
-    kept = kept_secrets(os.environ)
-    connections = open_connections(settings, os.environ, journal, kept)
     api = ApiRoutes(
         runner,
         agents,

@@ -25,10 +25,11 @@ from ..core.interfaces import Clock, Journal
 from ..core.run.record import Started
 from ..core.secrets.redacted_log import redact_logs
 from ..journal.recording import RunState
+from ..runs.given_tools import Toolish
 from ..runs.options import Emit
 from ..runs.run import Stopping
 from ..runs.runner import Begins, Runner
-from ..server.published import PublishedOffer
+from ..server.published import PublishedOffer, TenantAgents
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
 from ..tasks.child import main
@@ -38,6 +39,7 @@ from ..tasks.queue import TaskLimits
 from .agents import Agents, make_runner, open_agents
 from .features import features_of, take_into_use
 from .journals import journal_path, read_journal_key
+from .published.agents import DeclaredAgents
 from .published.tools import DeclaredTools
 from .secrets import open_secrets
 from .settings import Settings
@@ -95,7 +97,9 @@ class SettingsBuilder:
         declared = DeclaredTools(
             settings, environment, folder, journal=journal, workflows=self._workflows, agents=agents
         )
-        self._published = PublishedOffer(self._workflows, declared.of)
+        self._declared = declared
+        self._published = PublishedOffer(self._workflows, declared.of, self._agents_of)
+        self._made: DeclaredAgents | None = None
         self._runner: Runner | None = None
 
     def can_build(self, name: str) -> bool:
@@ -141,11 +145,20 @@ class SettingsBuilder:
             )
         return agent
 
+    def _agents_of(self, tenant: str) -> TenantAgents:
+        if self._made is None:
+            own = self._own_tools()
+            self._made = DeclaredAgents(self._settings, journal=self._journal, own=own, tools=self._declared)
+        return self._made.of(tenant)
+
+    def _own_tools(self) -> list[Toolish]:
+        return [*load_tools(self._settings, self._folder), *self._workflows.tools]
+
     def _direct(self) -> Runner:
         if self._runner is None:
             self._runner = make_runner(
                 self._settings,
-                [*load_tools(self._settings, self._folder), *self._workflows.tools],
+                self._own_tools(),
                 name=DIRECT[0],
                 journal=self._journal,
                 approver=None,

@@ -91,6 +91,11 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
         checked_name("kind of definitions", self.name)
 
     @property
+    def a_name(self) -> str:
+        """The name of one, with its article: `a workflow`."""
+        return f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name}"
+
+    @property
     def words(self) -> str:
         """The name of the group of its commands."""
         return self.group or self.plural

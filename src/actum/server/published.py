@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from ..agents.agent import Agent
-from ..core.definition import BadText
+from ..agents.declared import AGENT
+from ..core.definition import BadText, ReadDefinition
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.run.record import Started
+from ..core.stored.definitions import PublicationInUse
 from ..core.tool import Tool
 from ..runs.runner import Runner
 from ..toolsets.declared.published import USES, ListedTool, MadeTool, TenantTools
@@ -33,6 +35,8 @@ NO_TOOLS: Mapping[str, ListedTool] = {}
 Listed = TypeVar("Listed")
 ToolsOfTenant = Callable[[str], TenantTools]
 """The published tools of a tenant."""
+AgentsOfTenant = Callable[[str], "TenantAgents"]
+"""The published agents of a tenant."""
 
 
 class OfferedTools(NamedTuple):
@@ -52,17 +56,70 @@ class OfferedTools(NamedTuple):
     declared: Mapping[str, ListedTool]
 
 
+class OfferedAgent(NamedTuple):
+    """A published agent, or a workflow that stands for one.
+
+    Attributes:
+        description: what it is good for.
+        publication: which publication is in use.
+    """
+
+    description: str
+    publication: PublicationInUse
+
+
+class TenantAgents(Protocol):
+    """The published agents of a tenant; `compose.published.agents` has them."""
+
+    async def listed(self) -> Mapping[str, OfferedAgent]:
+        """The agents in use, in the order of their names: the same object as long as nothing is published."""
+
+    def means(self, name: str) -> str:
+        """What a name means by the settings, such as `an agent`; empty for nothing."""
+
+    async def open(self, name: str, began_with: Mapping[str, int] | None = None) -> Agent[object]:
+        """The agent in use, or the one with which a run began.
+
+        Args:
+            name: what it is called.
+            began_with: as in `Started.uses`; None for a run that begins.
+
+        Raises:
+            UnknownName: there is no such publication.
+            BadText: the publication can not be used now.
+        """
+
+    async def check(self, name: str, text: str, tools: Mapping[str, Tool]) -> ReadDefinition:
+        """What is in a text that somebody wants to publish under a name.
+
+        Args:
+            name: the name.
+            text: the text.
+            tools: what the publisher may use, by name.
+
+        Raises:
+            BadText: something is wrong with it.
+        """
+
+
 class PublishedOffer:
     """What each tenant has published, as tools and agents.
 
     Args:
         workflows: the workflows of the server.
         tools: the published tools of a tenant; None where nobody can publish any.
+        agents: the published agents of a tenant, likewise.
     """
 
-    def __init__(self, workflows: WorkflowsByName, tools: ToolsOfTenant | None = None) -> None:
+    def __init__(
+        self,
+        workflows: WorkflowsByName,
+        tools: ToolsOfTenant | None = None,
+        agents: AgentsOfTenant | None = None,
+    ) -> None:
         self._workflows = workflows
         self._tools_of = tools
+        self._agents_of = agents
         self._lists: dict[str, OfferedTools] = {}
 
     # Lists ------------------------------------------------------------------------------------------------------------
@@ -77,6 +134,17 @@ class PublishedOffer:
     def tools_of(self, tenant: str) -> TenantTools | None:
         """The published tools of a tenant; None where nobody can publish any."""
         return self._tools_of(tenant) if self._tools_of is not None else None
+
+    def agents_of(self, tenant: str) -> TenantAgents | None:
+        """The published agents of a tenant; None where nobody can publish any."""
+        return self._agents_of(tenant) if self._agents_of is not None else None
+
+    async def agents(self, tenant: str) -> Mapping[str, OfferedAgent]:
+        """What a tenant has published as agents, by name: its agents, and its workflows."""
+        own = self.agents_of(tenant)
+        found = dict(await own.listed()) if own is not None else {}
+        workflows = await self.listed(tenant)
+        return found | {name: OfferedAgent(each.description, each.publication) for name, each in workflows.items()}
 
     async def offered(self, tenant: str) -> OfferedTools:
         """What a tenant has published, as tools: the same object as long as nothing is published. A workflow and a tool
@@ -158,23 +226,39 @@ class PublishedOffer:
     # Agents -----------------------------------------------------------------------------------------------------------
 
     async def agent(self, tenant: str, name: str) -> Agent[object] | None:
-        """An agent that stands for a published workflow; None where the tenant has none of this name.
+        """A published agent, or one that stands for a published workflow; None where the tenant has none of this name.
 
         Raises:
-            UsageError: the workflow can not be run now.
+            UsageError: it can not be run now.
         """
         workflow = await self.open(tenant, name)
-        return self._workflows.speaker(workflow, tenant) if workflow is not None else None
+        if workflow is not None:
+            return self._workflows.speaker(workflow, tenant)
+        own = self.agents_of(tenant)
+        if own is None or name not in await own.listed():
+            return None
+        with suppress(UnknownName):
+            return await _agent(own, name)
+        return None
+
+    def stands_for(self, started: Started) -> bool:
+        """Whether the agent of a run was published, or stands for a published workflow."""
+        return started.agent in started.uses or f"{AGENT}/{started.agent}" in started.uses
 
     async def agent_of(self, started: Started) -> Agent[object] | None:
-        """The agent that can go on with a run of an agent that stands for a published workflow; None for another run.
+        """The agent that can go on with a run for which `stands_for` holds; None for another run.
 
         Raises:
-            UsageError: the workflow can not be run now.
+            UsageError: it can not be run now.
         """
-        if started.agent not in started.uses:
+        if not self.stands_for(started):
             return None
-        return self._workflows.speaker(await self._with_version(started, started.agent), started.tenant)
+        if started.agent in started.uses:
+            return self._workflows.speaker(await self._with_version(started, started.agent), started.tenant)
+        own = self.agents_of(started.tenant)
+        if own is None:
+            raise UsageError("no published agents are kept here, and the run uses {name!r}", name=started.agent)
+        return await _agent(own, started.agent, started.uses)
 
     async def open(self, tenant: str, name: str) -> Workflow | None:
         """The publication in use of a tenant's workflow; None where the tenant has none of this name.
@@ -225,6 +309,15 @@ async def _opened(own: TenantTools, name: str, uses: Mapping[str, int] | None = 
     except BadText as bad:
         raise UsageError(
             "the tool {name!r} can not be called now: {why}", name=name, why=bad.problems[0].message
+        ) from None
+
+
+async def _agent(own: TenantAgents, name: str, uses: Mapping[str, int] | None = None) -> Agent[object]:
+    try:
+        return await own.open(name, uses)
+    except BadText as bad:
+        raise UsageError(
+            "the agent {name!r} can not be run now: {why}", name=name, why=bad.problems[0].message
         ) from None
 
 

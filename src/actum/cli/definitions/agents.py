@@ -15,13 +15,18 @@ from ...compose.settings import Settings, choose_agent, shown_settings
 from ...core.errors import ActumError
 from ...core.json import Json
 from ...journal.memory import MemoryJournal
+from ...server.api.published import AGENT_OPERATIONS, AGENTS
 from .. import options
 from ..exit_codes import DONE, FAILED
 from ..language import tr, tr_message
 from ..options import JsonFlag
 from ..show.terminal import Terminal
+from .commands import add_definition_commands
 
-app = typer.Typer(help="The agents of actum.toml: list them, show one.", invoke_without_command=True)
+app = typer.Typer(
+    help="The agents of actum.toml: list them, show one. And agents that are published.", invoke_without_command=True
+)
+add_definition_commands(app, AGENTS, AGENT_OPERATIONS)
 
 DIGEST_SHOWN = 12
 

@@ -120,7 +120,7 @@ class _DefinitionCommands:
 
         kind = self._kind
         publish.__doc__ = (
-            f"Publish a {kind.name} under the next number. A {kind.name} with a mistake is not published."
+            f"Publish {kind.a_name} under the next number. {kind.a_name.capitalize()} with a mistake is not published."
             + (f"\n\nFor instance: actum {kind.words} publish {kind.example}" if kind.example else "")
         )
         if not kind.uses_tools:
@@ -301,7 +301,7 @@ class _DefinitionCommands:
             else:
                 _tell_changes(terminal, changes)
 
-        diff.__doc__ = f"Show what differs between two versions of a {kind.name}{kind.differs_in}."
+        diff.__doc__ = f"Show what differs between two versions of {kind.a_name}{kind.differs_in}."
         return diff
 
 

@@ -156,6 +156,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         uses: the publications that the `workflow` nodes stand for, and those of the workflows in them: the number by
             the name as it is written, such as `price` or `price@3`. The run goes on with these. A run that calls a
             published workflow as a tool, or whose agent stands for one, has the number of this workflow as the first.
+            Other kinds are named: `tool/weather_api`, `agent/helper`, `prompt/desk`.
         variables: the variables of the conversation as they were when this run of a workflow began, by their names.
         variables_kept: the digest under which the journal keeps variables that are larger than
             `NODE_VALUE_BYTES_MAX`.

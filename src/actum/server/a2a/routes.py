@@ -176,7 +176,7 @@ class A2ARoutes:
             told = self._cards.told(agent, address, base, form, key, wants_keys=wants_keys)
             return self._cards.answer(request, told)
         agent = await self._api.agent(who, await self._agent_for(who, address))
-        line = (await self._api.published.listed(who.tenant))[address]
+        line = (await self._api.published.agents(who.tenant))[address]
         told = signed_card(self._cards.card(agent, address, base, wants_keys=wants_keys), form, key, base)
         return self._cards.answer(request, told, made_at=line.publication.at)
 
@@ -210,7 +210,7 @@ class A2ARoutes:
         if is_own and self._api.lets_in(who, address):
             return address
         published = not is_own and who.may_use("agent", address)
-        if not published or address not in await self._api.published.listed(who.tenant):
+        if not published or address not in await self._api.published.agents(who.tenant):
             raise HttpRefusal(404, "There is no such agent here.")
         return address
 

@@ -1,4 +1,4 @@
-"""`/v1/agents`: the agents that a caller may ask, by name: those of the settings, and published workflows."""
+"""`/v1/agents`: the agents that a caller may ask, by name: those of the settings, published ones, and workflows."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class AgentInfo(Struct, frozen=True, kw_only=True):
     Attributes:
         name: what `POST /v1/runs` calls the agent.
         description: what the agent is good for; may be empty.
-        model: the name of its model; empty for a published workflow. Its address is for administrators.
-        version: of a published workflow the number of the publication in use; 0 for any other agent.
+        model: the name of its model; empty for what was published. Its address is for administrators.
+        version: of what was published the number of the publication in use; 0 for any other agent.
     """
 
     name: str
@@ -71,7 +71,7 @@ async def _info(api: Api, who: Identity, name: str) -> AgentInfo:
         connected = "" if is_workflow else await api.connected_name(who.tenant, agent)
         model = "" if is_workflow else told_model(connected or agent.model.name, who)
         return AgentInfo(name=name, description=agent.description, model=model, version=0)
-    line = (await api.published.listed(who.tenant))[name]
+    line = (await api.published.agents(who.tenant))[name]
     return AgentInfo(name=name, description=line.description, model="", version=line.publication.number)
 
 

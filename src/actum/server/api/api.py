@@ -324,6 +324,7 @@ class Api:
             agent = await self._with_model(who.tenant, self.agents.get(name)) if self.lets_in(who, name) else None
         elif who.may_use("agent", name):
             agent = await self.published.agent(who.tenant, name)
+            agent = agent if agent is None or agent.is_for(who.principal, who.roles) else None
         if agent is None:
             raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
         return agent
@@ -362,7 +363,7 @@ class Api:
     async def agent_names(self, who: Identity) -> list[str]:
         """The names of the agents that a caller may use: those of the settings first."""
         own = self.agents.names
-        published = [name for name in await self.published.listed(who.tenant) if name not in own]
+        published = [name for name in await self.published.agents(who.tenant) if name not in own]
         allowed = [name for name in own if self.lets_in(who, name)]
         return [*allowed, *(name for name in published if who.may_use("agent", name))]
 
@@ -533,7 +534,7 @@ class Api:
                 )
 
             return self.work.start(run_id, started.request, carry_out)
-        if started.agent not in started.uses and not self._has_agent(started):
+        if not self.published.stands_for(started) and not self._has_agent(started):
             raise no_agent(recorded)
 
         async def answer(emit: Emit) -> RunResult:

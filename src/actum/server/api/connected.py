@@ -45,6 +45,13 @@ class TenantModels(Protocol):
             UsageError: the model can not be asked now.
         """
 
+    async def named(self, tenant: str, name: str) -> Model | None:
+        """The model that a tenant has connected under a name; None where there is none.
+
+        Raises:
+            UsageError: the model can not be asked now.
+        """
+
     def provider_url(self, tenant: str, provider: str) -> tuple[str, bool]:
         """Where a provider answers, and whether the operator has named another address than the provider's own, which
         holds for the tenant without a name.

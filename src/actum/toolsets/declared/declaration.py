@@ -13,8 +13,6 @@ as `parameters`. Nothing is run or looked up here; `places` makes a tool of a de
 from __future__ import annotations
 
 import difflib
-import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeAlias, get_args
@@ -26,20 +24,17 @@ from ...core.definition import BadText, TextProblem
 from ...core.errors import BadTool, UsageError
 from ...core.json import Json, JsonObject, dumps
 from ...core.stored.definitions import checked_name
-from ...core.toml import read_toml
 from ...core.tool import Effects
+from ...protocols.definition_text import meant_field, misfit, read_any_text
 from ...protocols.plain_text import plain
-from ...protocols.source_text import BYTES_MAX, Place, SourceText, read_text
+from ...protocols.source_text import Place, SourceText
 from ...schema.schema import compile_schema
 
 HEADER: Final = "tool/1"
 TIMEOUT_S_MAX: Final = 86_400.0
 _TYPES = ("string", "integer", "number", "boolean", "array", "object")
 _SCHEMA_NAMES = ("input_schema", "inputSchema")
-_TOML = re.compile(r"(?:\s*(?:#[^\n]*)?\n)*\s*(?:\[[^\n]*\]|[\w.\"'-]+\s*=)")
 _MODULE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
-_WHERE = re.compile(r"(.*) - at `(?:key in )?\$\.?(.*)`")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 
 Reference: TypeAlias = Annotated[str, Meta(min_length=1, max_length=140, description="NAME, or NAME@3 for a version.")]
 
@@ -163,7 +158,7 @@ def read_declaration(text: str) -> ToolDeclaration:
     Raises:
         BadText: something is wrong with it; each problem names its place and what would be right.
     """
-    source = _read(text)
+    source = read_any_text(text)
     if not isinstance(source.value, dict):
         raise BadText([TextProblem("a declaration is an object", hint="begin with name: weather")])
     if source.problems:
@@ -209,19 +204,6 @@ def declaration_schema(ref_template: str = "#/$defs/{name}") -> tuple[JsonObject
     return {"title": "ToolDeclaration", "anyOf": [{**flat, "properties": properties}, nested]}, components
 
 
-def _read(text: str) -> SourceText:
-    if not _TOML.match(text):
-        return read_text(text, yaml_bytes_max=BYTES_MAX, aliases=False)
-    if len(text.encode("utf-8", "replace")) > BYTES_MAX:
-        raise BadText([TextProblem(f"the text has more than {BYTES_MAX} bytes")])
-    try:
-        return SourceText(msgspec.to_builtins(read_toml(text)), {}, [])
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+), column (\d+)", str(error))
-        place = (int(line[1]), int(line[2])) if line else (1, 1)
-        raise BadText([TextProblem(f"this is no TOML: {error}", *place)]) from None
-
-
 class _Reading:
     """Reads one declaration, and collects what is wrong with it."""
 
@@ -240,7 +222,7 @@ class _Reading:
         try:
             declared = msgspec.convert(flat, ToolDeclaration)
         except msgspec.ValidationError as error:
-            self._converted(str(error))
+            self._converted(error)
         if declared is not None:
             self._check(declared)
         if self._problems or declared is None:
@@ -311,25 +293,16 @@ class _Reading:
             told = f"a tool runs at one place, and here are {len(found)}: {', '.join(found)}"
             self._wrong(told, found[1], hint="leave out all but one")
 
-    def _converted(self, told: str) -> None:
+    def _converted(self, error: msgspec.ValidationError) -> None:
         """What msgspec says of a field that does not fit."""
-        found = _WHERE.fullmatch(told)
-        parts = re.split(r"[.\[\]]+", found[2].strip("[]")) if found else []
-        message, place = (
-            found[1] if found else told,
-            tuple(int(each) if each.isdigit() else each for each in parts if each),
-        )
-        unknown = _UNKNOWN.fullmatch(message)
-        if unknown is None:
+        message, place, unknown = misfit(error)
+        if not unknown:
             hint = f"the effects are {', '.join(get_args(Effects))}" if place[:1] == ("effects",) else ""
             self._wrong(message, *place, hint=hint)
             return
-        name = unknown[1]
         kinds = {"http": HttpPlace, "mcp": McpPlace, "a2a": A2aPlace, "python": CodePlace, "shell": CodePlace}
         known = kinds[str(place[0])].__struct_fields__ if place and place[0] in kinds else _FIELDS
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"write {near[0]}" if near else f"the fields are {', '.join(known)}"
-        self._wrong(f"there is no field {name[:60]!r} here", *place, name, hint=hint)
+        self._wrong(f"there is no field {unknown[:60]!r} here", *place, unknown, hint=meant_field(unknown, known))
 
     def _check(self, declared: ToolDeclaration) -> None:
         try:

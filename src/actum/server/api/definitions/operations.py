@@ -348,13 +348,13 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
         ),
         "unpublish": Command(
             words=(group, "unpublish"),
-            help=f"Take a {kind.name} out of use: {ends or f'nothing new begins with it. {keeps}'}",
+            help=f"Take {kind.a_name} out of use: {ends or f'nothing new begins with it. {keeps}'}",
             options={"name": name},
             show=unpublished,
         ),
         "versions": Command(
             words=(group, "versions"),
-            help=f"List the publications of a {kind.name}, the latest first.",
+            help=f"List the publications of {kind.a_name}, the latest first.",
             options={"name": name},
             columns=(
                 ListColumn("name", made_of=lambda each: f"{each.name}@{each.number}"),
@@ -379,7 +379,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
     """
     handlers, commands = _Handlers(kind), _commands(kind)
     one, title, several = kind.name, kind.title, kind.plural.title().replace("_", "")
-    text = f"text of a {one}"
+    text = f"text of {kind.a_name}"
     draft = {"name": "booking", "text": text, "revision": 1, "at": ASKED_AT, "by": "root", "published": 0}
     version = {"name": "booking", "number": 1, "digest": "4a5c0f", "at": ASKED_AT, "by": "root", "again": 0}
     info = {"name": "booking", "about": "", "version": 1, "digest": "4a5c0f"}
@@ -409,7 +409,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             summary=summary,
             description=description,
             scopes=scopes,
-            names={"name": f"The name of a {one}."} if "{name}" in at else {},
+            names={"name": f"The name of {kind.a_name}."} if "{name}" in at else {},
             query=query,
             body=body,
             body_is_optional=body in (PublishBody, CheckBody),
@@ -435,7 +435,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             "get",
             f"get{title}",
             "get",
-            f"Get a {one}.",
+            f"Get {kind.a_name}.",
             AnswerKind(
                 means=f"The {one}.",
                 body=DefinitionText,
@@ -460,7 +460,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             "get_draft",
             f"get{title}Draft",
             "get",
-            f"Get the draft of a {one}.",
+            f"Get the draft of {kind.a_name}.",
             AnswerKind(means="The draft.", body=DraftText, example=draft),
             at="/{name}/draft",
         ),
@@ -468,7 +468,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             "save_draft",
             f"save{title}Draft",
             "post",
-            f"Save the draft of a {one}.",
+            f"Save the draft of {kind.a_name}.",
             AnswerKind(means="The draft as it was saved.", body=DraftText, example=draft),
             at="/{name}/draft",
             body=DraftBody,
@@ -483,7 +483,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             "publish",
             f"publish{title}",
             "post",
-            f"Publish the draft of a {one} under the next number.",
+            f"Publish the draft of {kind.a_name} under the next number.",
             in_use,
             at="/{name}/publish",
             body=PublishBody,
@@ -495,7 +495,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             "rollback",
             f"rollback{title}",
             "post",
-            f"Publish an older publication of a {one} anew, under the next number.",
+            f"Publish an older publication of {kind.a_name} anew, under the next number.",
             in_use,
             at="/{name}/rollback",
             body=RollbackBody,
@@ -527,7 +527,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             "list_versions",
             f"list{title}Versions",
             "get",
-            f"List the publications of a {one}, the latest first.",
+            f"List the publications of {kind.a_name}, the latest first.",
             AnswerKind(means="The publications.", body=DefinitionVersions, example={"items": [version]}),
             at="/{name}/versions",
             scopes=kind.readers,
@@ -536,7 +536,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             "compare",
             f"compare{title}Versions",
             "get",
-            f"Get what differs between two versions of a {one}.",
+            f"Get what differs between two versions of {kind.a_name}.",
             AnswerKind(means="The differences.", body=TextDifference, example={"changes": [change]}),
             at="/{name}/diff",
             query=DiffQuery,

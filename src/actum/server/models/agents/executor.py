@@ -189,12 +189,12 @@ class AgentExecutor:
 
     async def published(self, who: Identity) -> Sequence[str]:
         """See `Executor`."""
-        names = await self._api.published.listed(who.tenant)
+        names = await self._api.published.agents(who.tenant)
         return [name for name in names if who.may_use("agent", name)]
 
     async def has_published(self, name: str, who: Identity) -> bool:
         """See `Executor`."""
-        return who.may_use("agent", name) and name in await self._api.published.listed(who.tenant)
+        return who.may_use("agent", name) and name in await self._api.published.agents(who.tenant)
 
     def know_names(self, agent_of: Callable[[str, Identity], Awaitable[str]]) -> None:
         """See `Executor`."""

@@ -1,0 +1,176 @@
+"""An agent as a definition, `actum: agent/1`, and a prompt as one. Pure.
+
+    actum: agent/1
+    name: helper
+    description: Answers questions of customers.
+    instructions: {prompt: desk}
+    tools: [weather_api, orders@3]
+
+Nothing in the text is code, a file or an address: `tools` are names of a server, `model` is one that the server offers.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ..call.choice import Choice
+from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextProblem
+from ..core.errors import UsageError
+from ..core.json import JsonObject
+from ..core.stored.definitions import checked_name, reference
+from ..protocols.definition_text import read_struct
+from ..protocols.plain_text import plain
+
+HEADER: Final = "agent/1"
+AGENT: Final = "agent"
+PROMPT: Final = "prompt"
+PROMPT_CHARS_MAX = 50_000
+"""A longer prompt would take long to be compared, word by word."""
+ABOUT_CHARS = 200
+
+Name = Annotated[str, Meta(min_length=1, max_length=140, description="NAME, or NAME@3 for a version.")]
+
+
+class PromptReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A published prompt in the place of a text.
+
+    Attributes:
+        prompt: its name; `desk@3` for a version.
+    """
+
+    prompt: Name
+
+
+class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An agent, as a text defines it.
+
+    Attributes:
+        name: the name.
+        description: what the agent is good for.
+        model: a model that the server offers; empty for the server's own.
+        instructions: the system prompt, or the name of a published prompt.
+        tools: the names of tools, as `/v1/tools` lists them.
+        choose, always: as for `Agent`.
+        users, roles: who may use the agent; empty for anybody.
+        memory: whether the agent takes part in conversations.
+    """
+
+    name: str
+    description: str = ""
+    model: str = ""
+    instructions: str | PromptReference = ""
+    tools: tuple[Name, ...] = ()
+    choose: int | None = None
+    always: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    memory: Literal["conversation", "none"] = "conversation"
+
+
+def read_agent(text: str) -> AgentDefinition:
+    """The agent that a text defines.
+
+    Args:
+        text: JSON, YAML or TOML.
+
+    Raises:
+        BadText: something is wrong with it; each problem names its place and what would be right.
+    """
+    found = read_struct(text, HEADER, AgentDefinition)
+    problems: list[TextProblem] = []
+
+    def check(place: str, look: object) -> None:
+        try:
+            look()  # type: ignore[operator]  # a function without arguments
+        except UsageError as error:
+            problems.append(TextProblem(str(error), path=place))
+
+    check("name", lambda: checked_name(found.name))
+    check("choose", lambda: Choice(found.choose, found.always))
+    for number, tool in enumerate(found.tools):
+        check(f"tools.{number}", lambda tool=tool: reference(tool))
+    if isinstance(found.instructions, PromptReference):
+        check("instructions.prompt", lambda: reference(str(getattr(found.instructions, "prompt", ""))))
+    elif plain(found.instructions) != found.instructions:
+        told = "instructions have characters that nobody sees"
+        problems.append(TextProblem(told, hint="take them out", path="instructions"))
+    if plain(found.description) != found.description:
+        told = "description has characters that nobody sees"
+        problems.append(TextProblem(told, hint="take them out", path="description"))
+    if len({reference(tool)[0] for tool in found.tools} if not problems else found.tools) < len(found.tools):
+        problems.append(TextProblem("a tool is named twice", hint="leave one of them out", path="tools"))
+    if problems:
+        raise BadText(problems)
+    return found
+
+
+def agents_differ(old: str, new: str) -> Sequence[DefinitionChange]:
+    """How two agents differ, field by field.
+
+    Raises:
+        BadText: one of the texts is no agent.
+
+    >>> [(each.place, each.old, each.new) for each in agents_differ("name: a", "name: a\\ntools: [add]")]
+    [('tools', None, ['add'])]
+    """
+    was, now = (_fields(read_agent(text)) for text in (old, new))
+    return [
+        DefinitionChange(
+            kind="added" if name not in was else "removed" if name not in now else "changed",
+            what="field",
+            place=name,
+            old=was.get(name),
+            new=now.get(name),
+        )
+        for name in sorted({*was, *now})
+        if was.get(name) != now.get(name)
+    ]
+
+
+def _fields(agent: AgentDefinition) -> JsonObject:
+    found = msgspec.to_builtins(agent)
+    return {name: [*value] if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+def read_prompt(text: str) -> ReadDefinition:
+    """What lists tell of a prompt: its first line. The whole text is the prompt, and its name is that of its file.
+
+    Raises:
+        BadText: the text is empty, too long, or has characters that nobody sees.
+    """
+    if not text.strip():
+        raise BadText([TextProblem("a prompt has some text")])
+    if len(text) > PROMPT_CHARS_MAX:
+        raise BadText([TextProblem(f"the prompt has more than {PROMPT_CHARS_MAX} characters")])
+    if plain(text) != text:
+        line = next((number for number, each in enumerate(text.split("\n"), 1) if plain(each) != each), 1)
+        raise BadText([TextProblem("the prompt has characters that nobody sees", line, hint="take them out")])
+    return ReadDefinition(about=text.strip().split("\n", 1)[0][:ABOUT_CHARS])
+
+
+def prompts_differ(old: str, new: str) -> Sequence[DefinitionChange]:
+    """How two prompts differ, by words.
+
+    >>> [(each.kind, each.place, each.old, each.new) for each in prompts_differ("Be kind now.", "Be brief now.")]
+    [('changed', '1', 'kind', 'brief')]
+    """
+    before, after = _words(old), _words(new)
+    found: list[DefinitionChange] = []
+    for kind, start, end, start_now, end_now in difflib.SequenceMatcher(None, before, after).get_opcodes():
+        gone, come = "".join(before[start:end]).strip(), "".join(after[start_now:end_now]).strip()
+        if kind == "equal" or gone == come:
+            continue
+        line = "".join(before[:start]).count("\n") + 1
+        made: Literal["added", "removed", "changed"] = "changed" if gone and come else "added" if come else "removed"
+        found.append(DefinitionChange(kind=made, what="words", place=str(line), old=gone or None, new=come or None))
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\s+|\w+|[^\w\s]", text)

@@ -1,0 +1,253 @@
+"""Makes the agents that tenants have published, of the tools and models that the server has.
+
+An agent gets the tools that its text names and no others, each as it was when the run began. Its policy, limits and
+prices are those of the settings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+from msgspec import structs
+
+from ...agents.agent import Agent
+from ...agents.declared import AGENT, PROMPT, AgentDefinition, PromptReference, read_agent
+from ...agents.identity import Naming
+from ...core.definition import BadText, ReadDefinition, TextProblem
+from ...core.errors import UsageError
+from ...core.interfaces import Journal, Toolset
+from ...core.model import Model
+from ...core.process.worker_thread import off_loop
+from ...core.stored.definitions import no_publication, reference
+from ...core.tool import Tool
+from ...runs.given_tools import Toolish, sort_out
+from ...server.api.connected import TenantModels
+from ...server.published import OfferedAgent
+from ...toolsets.declared.published import USES
+from ...toolsets.wrappers import Wrapper
+from ..agents import list_tools, make_agent
+from ..models import make_model
+from ..secrets import open_secrets
+from ..settings import Settings
+from ..workflows import meaning_of
+from .tools import DeclaredTools
+
+TENANTS_MAX = 1_000
+"""The number of tenants whose published agents are kept open."""
+AGENTS_MAX = 200
+"""The number of agents of a tenant that are kept."""
+
+
+class DeclaredAgents:
+    """The published agents of all tenants.
+
+    Args:
+        settings: of the operator.
+        journal: keeps the texts, and the runs.
+        own: the tools of the server.
+        tools: the published tools.
+        models: the models that tenants have connected; None for none.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        journal: Journal,
+        own: Sequence[Toolish],
+        tools: DeclaredTools,
+        models: TenantModels | None = None,
+    ) -> None:
+        self.settings = settings
+        self.journal = journal
+        self.own = own
+        self.tools = tools
+        self.models = models
+        self.secrets = open_secrets(os.environ)
+        self._tenants: dict[str, AgentsOfOne] = {}
+        self._models: dict[str, Model] = {}
+
+    def of(self, tenant: str) -> AgentsOfOne:
+        """The published agents of a tenant."""
+        if tenant not in self._tenants:
+            while len(self._tenants) >= TENANTS_MAX:
+                del self._tenants[next(iter(self._tenants))]
+            self._tenants[tenant] = AgentsOfOne(self, tenant)
+        return self._tenants[tenant]
+
+    async def model(self, tenant: str, name: str) -> Model:
+        """A model that the server offers to a tenant.
+
+        Args:
+            tenant: the tenant.
+            name: its name; empty for the one that is asked where nothing is said.
+
+        Raises:
+            BadText: there is none of this name.
+        """
+        if self.models is not None:
+            connected = await (self.models.named(tenant, name) if name else self.models.default_model(tenant))
+            if connected is not None:
+                return connected
+        own = {self.settings.model, *(each.model for each in self.settings.of_agents.values())}
+        if name and name not in own:
+            known = ", ".join(sorted(own - {""})) or "none by name: leave model out"
+            raise BadText(
+                [TextProblem(f"there is no model {name[:100]!r} here", hint=f"there is {known}", path="model")]
+            )
+        if name not in self._models:
+            chosen = self.settings if name in ("", self.settings.model) else None
+            chosen = chosen or next(each for each in self.settings.of_agents.values() if each.model == name)
+            self._models[name] = make_model(chosen)
+        return self._models[name]
+
+
+class AgentsOfOne:
+    """The published agents of one tenant; see `TenantAgents`.
+
+    Args:
+        declared: what all tenants share.
+        tenant: the tenant.
+    """
+
+    def __init__(self, declared: DeclaredAgents, tenant: str) -> None:
+        self._declared = declared
+        self._tenant = tenant
+        self._definitions = declared.journal.definitions
+        self._made = -1
+        self._listed: Mapping[str, OfferedAgent] | None = None
+        self._built: dict[tuple[object, ...], Agent[object]] = {}
+
+    def means(self, name: str) -> str:
+        """What a name means by the settings; see `TenantAgents.means`."""
+        return meaning_of(self._declared.settings, name)
+
+    async def listed(self) -> Mapping[str, OfferedAgent]:
+        """The agents in use; see `TenantAgents.listed`."""
+        made = await self._definitions.publications_made(AGENT, tenant=self._tenant)
+        if self._listed is None or made != self._made:
+            lines = await self._definitions.in_use(AGENT, tenant=self._tenant)
+            self._made, self._listed = made, {each.name: OfferedAgent(each.about, each) for each in lines}
+        return self._listed
+
+    async def open(self, name: str, began_with: Mapping[str, int] | None = None) -> Agent[object]:
+        """The agent in use, or the one with which a run began; see `TenantAgents.open`.
+
+        Raises:
+            UnknownName: there is no such publication.
+            BadText: the publication can not be used now.
+        """
+        number = began_with[f"{AGENT}/{name}"] if began_with is not None else None
+        publication = await self._definitions.published(AGENT, name, number, tenant=self._tenant)
+        if publication is None:
+            raise no_publication(AGENT, name, number)
+        definition = await off_loop(len(publication.text), read_agent, publication.text)
+        return await self._agent(definition, {f"{AGENT}/{name}": publication.number}, began_with)
+
+    async def check(self, name: str, text: str, tools: Mapping[str, Tool]) -> ReadDefinition:
+        """What is in a text that somebody wants to publish; see `TenantAgents.check`.
+
+        Raises:
+            BadText: something is wrong with it.
+        """
+        definition = await off_loop(len(text), read_agent, text)
+        missing = [each for each in definition.tools if reference(each)[0] not in tools]
+        if missing:
+            told = "there is no tool {!r} here that you may use"
+            raise BadText([TextProblem(told.format(each[:100]), path="tools") for each in missing])
+        await self._agent(definition, {})
+        return ReadDefinition(name=definition.name, about=definition.description)
+
+    async def _agent(
+        self, definition: AgentDefinition, uses: Mapping[str, int], began_with: Mapping[str, int] | None = None
+    ) -> Agent[object]:
+        declared = self._declared
+        instructions, prompt = await self._instructions(definition, began_with)
+        toolsets, pinned = await self._tools(definition, began_with)
+        uses = {**uses, **prompt, **pinned}
+        model = await declared.model(self._tenant, definition.model)
+        known = (id(model), *uses.items())
+        if began_with is None and known in self._built:
+            return self._built[known]
+        settings = structs.replace(
+            declared.settings, instructions=instructions, choose=definition.choose, always=definition.always
+        )
+        made: Agent[object] = make_agent(
+            settings,
+            model,
+            toolsets,
+            journal=declared.journal,
+            approver=None,
+            name=definition.name,
+            secrets=declared.secrets,
+        )
+        naming = Naming(
+            name=definition.name,
+            description=definition.description,
+            users=definition.users,
+            roles=definition.roles,
+            memory=definition.memory,
+            labels=msgspec.to_builtins(settings.tool_labels, order="deterministic"),
+        )
+        named = made.known_as(naming)
+        agent = named.with_runner(named.runner.with_uses(uses))
+        if began_with is None and f"{AGENT}/{definition.name}" in uses:
+            while len(self._built) >= AGENTS_MAX:
+                del self._built[next(iter(self._built))]
+            self._built[known] = agent
+        return agent
+
+    async def _instructions(
+        self, definition: AgentDefinition, began_with: Mapping[str, int] | None
+    ) -> tuple[str, dict[str, int]]:
+        """The system prompt, and the publication that it is."""
+        if not isinstance(definition.instructions, PromptReference):
+            return definition.instructions, {}
+        written = definition.instructions.prompt
+        name, number = reference(written)
+        key = f"{PROMPT}/{written}"
+        number = began_with.get(key, number) if began_with is not None else number
+        publication = await self._definitions.published(PROMPT, name, number, tenant=self._tenant)
+        if publication is None:
+            told = f"there is no published prompt {written[:100]!r} here"
+            raise BadText([TextProblem(told, hint=f"actum prompts publish {name}.prompt.md", path="instructions")])
+        return publication.text, {key: publication.number}
+
+    async def _tools(
+        self, definition: AgentDefinition, began_with: Mapping[str, int] | None
+    ) -> tuple[list[Toolish], dict[str, int]]:
+        """The tools, and the publications that they are."""
+        own, bare = sort_out(self._declared.own)
+        names = {tool.name for tool in await list_tools(self._declared.own, self._declared.settings.tool_labels)}
+        wanted = {each for each in definition.tools if each in names}
+        found: list[Toolish] = [tool for tool in bare if tool.name in wanted]
+        listed = [(toolset, {tool.name for tool in await toolset.list_tools()}) for toolset in own]
+        found += [_Chosen(toolset, wanted) for toolset, has in listed if has & wanted]
+        uses: dict[str, int] = {}
+        published = self._declared.tools.of(self._tenant)
+        for written in definition.tools:
+            if written in names:
+                continue
+            name, number = reference(written)
+            if began_with is not None:
+                number = began_with.get(USES + name, number)
+            try:
+                made = await published.open(name, number, began_with=began_with)
+            except UsageError as error:
+                raise BadText([TextProblem(str(error), path="tools")]) from None
+            found.append(made.toolset)
+            uses |= made.uses
+        return found, uses
+
+
+class _Chosen(Wrapper):
+    """Those tools of a toolset that an agent names."""
+
+    def __init__(self, toolset: Toolset, names: Collection[str]) -> None:
+        self._names = frozenset(names)
+        super().__init__(toolset)
+
+    def shown(self, tool: Tool) -> Tool | None:
+        return tool if tool.name in self._names else None

@@ -1,0 +1,97 @@
+"""Reads the text of a definition, in JSON, YAML or TOML, and says what does not fit with its place. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Collection
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from ..core.definition import BadText, TextProblem
+from ..core.json import JsonObject
+from ..core.toml import read_toml
+from .source_text import BYTES_MAX, Place, SourceText, read_text
+
+Kind = TypeVar("Kind", bound=Struct)
+
+_TOML = re.compile(r"(?:\s*(?:#[^\n]*)?\n)*\s*(?:\[[^\n]*\]|[\w.\"'-]+\s*=)")
+_WHERE = re.compile(r"(.*) - at `(?:key in )?\$\.?(.*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
+
+
+def read_any_text(text: str) -> SourceText:
+    """Read JSON, YAML or TOML. YAML has no aliases.
+
+    Raises:
+        BadText: the text is none of the three, too large, or too deep.
+    """
+    if not _TOML.match(text):
+        return read_text(text, yaml_bytes_max=BYTES_MAX, aliases=False)
+    if len(text.encode("utf-8", "replace")) > BYTES_MAX:
+        raise BadText([TextProblem(f"the text has more than {BYTES_MAX} bytes")])
+    try:
+        return SourceText(msgspec.to_builtins(read_toml(text)), {}, [])
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+), column (\d+)", str(error))
+        place = (int(line[1]), int(line[2])) if line else (1, 1)
+        raise BadText([TextProblem(f"this is no TOML: {error}", *place)]) from None
+
+
+def read_struct(text: str, header: str, kind: type[Kind]) -> Kind:
+    """The struct that a text holds.
+
+    Args:
+        text: JSON, YAML or TOML.
+        header: what the field `actum` says, such as `agent/1`; it may be left out.
+        kind: the struct. It refuses fields that it does not know.
+
+    Raises:
+        BadText: something is wrong with the text; each problem names its place and what would be right.
+    """
+    source = read_any_text(text)
+    if not isinstance(source.value, dict):
+        raise BadText([TextProblem("a definition is an object", hint="begin with name: desk")])
+    if source.problems:
+        raise BadText(source.problems)
+    fields: JsonObject = dict(source.value)
+    said = fields.pop("actum", header)
+    if said != header:
+        told = f"actum: {str(said)[:60]} is another kind of definition"
+        raise BadText([TextProblem(told, *source.at(("actum",)), f"write {header}", "actum")])
+    try:
+        return msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        message, place, unknown = misfit(error)
+        hint = meant_field(unknown, kind.__struct_fields__) if unknown and not place else ""
+        if unknown:
+            message, place = f"there is no field {unknown[:60]!r} here", (*place, unknown)
+        raise BadText([TextProblem(message, *source.at(place), hint, ".".join(map(str, place)))]) from None
+
+
+def misfit(error: msgspec.ValidationError) -> tuple[str, Place, str]:
+    """What msgspec says of a value that does not fit: the words, the place, and the name of a field that there is not;
+    the place is then where the field is.
+
+    >>> try:
+    ...     msgspec.convert({"placed": 1}, TextProblem)
+    ... except msgspec.ValidationError as error:
+    ...     misfit(error)
+    ('Object missing required field `message`', (), '')
+    """
+    told = str(error)
+    found = _WHERE.fullmatch(told)
+    parts = re.split(r"[.\[\]]+", found[2].strip("[]")) if found else []
+    message = found[1] if found else told
+    place = tuple(int(each) if each.isdigit() else each for each in parts if each)
+    unknown = _UNKNOWN.fullmatch(message)
+    return message, place, unknown[1] if unknown is not None else ""
+
+
+def meant_field(name: str, known: Collection[str]) -> str:
+    """A hint for a field that there is not."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f"write {near[0]}" if near else f"the fields are {', '.join(known)}"

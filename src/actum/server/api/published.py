@@ -1,0 +1,70 @@
+"""Agents and prompts as kinds of definitions. Drafts and publications are at `/v1/agents/{name}/...` and
+`/v1/prompts/{name}/...`.
+"""
+
+from __future__ import annotations
+
+from ...agents.declared import AGENT, PROMPT, agents_differ, prompts_differ, read_agent, read_prompt
+from ...core.definition import ReadDefinition
+from ...core.identity import Identity
+from ...features.definition import DefinitionKind
+from ...runs.definitions import Publisher
+from .api import Api
+from .definitions.operations import operations_of
+
+
+async def _open(api: Api, who: Identity) -> Publisher | None:
+    """What publishes the agents of the caller's tenant; None where nobody can publish any."""
+    agents = api.published.agents_of(who.tenant)
+    if agents is None:
+        return None
+
+    async def check(name: str, text: str) -> ReadDefinition:
+        shows = api.shows(who)
+        return await agents.check(name, text, {tool.name: tool for tool in await api.tools(who) if shows(tool)})
+
+    return Publisher(api.journal, AGENT, "agents", check, tenant=who.tenant, means=agents.means)
+
+
+async def _means(api: Api, who: Identity, name: str) -> str:
+    """What else a name means on this server; empty for nothing."""
+    if name in api.agents.names:
+        return "an agent of the settings"
+    if name in api.workflows.names:
+        return "a workflow of the settings"
+    return "a published workflow" if name in await api.published.listed(who.tenant) else ""
+
+
+def _read(text: str) -> ReadDefinition:
+    return ReadDefinition(name=read_agent(text).name)
+
+
+AGENTS = DefinitionKind(
+    name=AGENT,
+    plural="agents",
+    read=_read,
+    difference=agents_differ,
+    open=_open,
+    means=_means,
+    may_see=lambda who, name: who.may_use("agent", name),
+    readers=("build",),
+    builders=("build",),
+    uses_tools=True,
+    own=frozenset({"list", "get"}),  # with those of the settings, and workflows
+    is_listed=False,
+    example="helper.agent.yaml",
+    differs_in=", field by field",
+)
+PROMPTS = DefinitionKind(
+    name=PROMPT,
+    plural="prompts",
+    read=read_prompt,
+    difference=prompts_differ,
+    readers=("build",),
+    builders=("build",),
+    example="desk.prompt.md",
+    differs_in=", word by word",
+    empty="There are no prompts yet. Try: actum prompts publish desk.prompt.md",
+)
+AGENT_OPERATIONS = operations_of(AGENTS)
+PROMPT_OPERATIONS = operations_of(PROMPTS)

@@ -1,0 +1,155 @@
+"""Agents and prompts that are published while a server runs: with the tools, the prompt and the rights that a run began
+with.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from actum.core.run.record import Started
+from actum.storage.place import open_journal
+
+from .models.desk import until
+from .test_published_doors import Town, said, town
+from .test_published_tools import timesing
+
+HELPER = """\
+actum: agent/1
+name: helper2
+description: Helps.
+instructions: {prompt: desk}
+tools: [add, times]
+"""
+
+
+def scripted(folder: Path) -> str:
+    """A model that calls the tool `times`, then tells its instructions and the result."""
+    (folder / "model_of_tests.py").write_text(
+        dedent(
+            """
+            from actum.core.call import ToolCall
+            from actum.testing import ScriptedModel
+
+
+            def answer(request):
+                results = [each for each in request.messages if type(each).__name__ == "ToolMessage"]
+                if not results:
+                    return [ToolCall("c", "times", {"n": 21})]
+                shown = ",".join(sorted(tool.name for tool in request.tools))
+                told = results[-1].result
+                came = told.structured if told.error is None else told.error.message
+                system = next((each.text for each in request.messages if type(each).__name__ == "SystemMessage"), "")
+                return f"{system} {shown} {came}"
+
+
+            MODEL = ScriptedModel(answer)
+            """
+        ),
+        "utf-8",
+    )
+    return f"{folder / 'model_of_tests.py'}:MODEL"
+
+
+async def publish(it: Town, kind: str, name: str, text: str, who: str = "north") -> None:
+    answer = await it.publish(name, text, who=who, kind=kind)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_an_agent_is_at_every_door_with_its_prompt_and_its_tools_for_its_tenant_alone(tmp_path: Path) -> None:
+    async with town(tmp_path, model=scripted(tmp_path)) as it:
+        refused = await it.publish("helper2", HELPER, who="builder", kind="agents")
+        assert (refused.status_code, "no tool 'times' here that you may use" in refused.text) == (422, True)
+        await publish(it, "tools", "times", timesing(2))
+        refused = await it.publish("helper2", HELPER, who="builder", kind="agents")
+        assert (refused.status_code, "no published prompt 'desk'" in refused.text) == (422, True)
+        await publish(it, "prompts", "desk", "Be kind.", "builder")
+        await publish(it, "agents", "helper2", HELPER, "builder")
+        assert await said(it, "bob", "helper2", "Hello?") == "Be kind. add,times {'came': 42}"
+        listed = (await it.ask("GET", "/v1/agents", who="bob")).json()["items"]
+        assert [(each["version"], each["description"]) for each in listed if each["name"] == "helper2"] == [
+            (1, "Helps.")
+        ]
+        task = await it.a2a("north", "helper2", "Hello?")
+        assert task.artifacts[0].parts[0].text == "Be kind. add,times {'came': 42}"
+        for who in ("south", "narrow"):
+            began = await it.ask("POST", "/v1/runs", {"agent": "helper2", "question": "Hello?"}, who=who)
+            assert began.status_code == 404, who
+            assert (await it.ask("GET", "/v1/agents/helper2", who=who)).status_code == 404
+        await publish(it, "prompts", "desk", "Be brief.", "builder")
+        assert (await said(it, "bob", "helper2", "Hello?")).startswith("Be brief.")
+        changes = (await it.ask("GET", "/v1/prompts/desk/diff?old=1&new=2", who="builder")).json()["changes"]
+        assert [(each["old"], each["new"]) for each in changes] == [("kind", "brief")]
+        await publish(it, "agents", "helper2", HELPER.replace("desk", "desk@1"), "builder")
+        assert (await said(it, "bob", "helper2", "Hello?")).startswith("Be kind.")
+        gone = await it.ask("POST", "/v1/agents/helper2/unpublish", who="builder")
+        assert gone.json()["number"] == 2
+        began = await it.ask("POST", "/v1/runs", {"agent": "helper2", "question": "Hello?"})
+        assert began.status_code == 404
+
+
+async def test_a_waiting_run_of_an_agent_goes_on_with_all_that_it_began_with_by_another_server(tmp_path: Path) -> None:
+    place, model = tmp_path / "runs.db", scripted(tmp_path)
+    first = open_journal(place)
+    async with town(tmp_path, first, model=model) as it:
+        await publish(it, "tools", "times", timesing(2, approval=True))
+        await publish(it, "prompts", "desk", "Be kind.")
+        await publish(it, "agents", "helper2", HELPER)
+        began = await it.ask("POST", "/v1/runs", {"agent": "helper2", "question": "Hello?"})
+        run = began.json()["id"]
+
+        async def waits() -> bool:
+            return bool((await it.ask("GET", f"/v1/approvals?run={run}")).json()["items"])
+
+        await until(waits)
+    await first.close()
+    second = open_journal(place)
+    async with town(tmp_path, second, model=model) as it:
+        await publish(it, "tools", "times", timesing(3, approval=True))
+        await publish(it, "prompts", "desk", "Be brief.")
+        await publish(it, "agents", "helper2", HELPER.replace("Helps.", "Helps more.").replace("add, ", ""))
+        (ask,) = [each["id"] for each in (await it.ask("GET", "/v1/approvals")).json()["items"]]
+        assert (await it.ask("POST", f"/v1/approvals/{ask}", {"verdict": "approve"})).status_code == 200
+        text = (await it.ask("GET", f"/v1/runs/{run}/events")).text
+        assert "Be kind. add,times {'came': 42}" in text
+        (entry, *_) = await second.read(run)
+        assert isinstance(entry.record, Started)
+        assert entry.record.uses == {"agent/helper2": 1, "prompt/desk": 1, "tool/times": 1}
+    await second.close()
+
+
+@pytest.mark.parametrize(
+    ("who", "name", "text", "status", "code"),
+    [
+        ("bob", "a1", "name: a1", 403, "scope"),
+        ("builder", "helper", "name: helper", 409, "name_taken"),
+        ("builder", "desk", "name: desk", 409, "name_taken"),
+        ("builder", "a1", "name: a2", 422, "definition"),
+        ("builder", "a1", "name: a1\npython: shop:agent", 422, "definition"),
+        ("builder", "a1", "name: a1\nmodel: gpt-nobody", 422, "definition"),
+        ("builder", "a1", "name: a1\ntools: [nothing]", 422, "definition"),
+        ("builder", "a1", "name: a1\ntools: [add, add]", 422, "definition"),
+        ("builder", "a1", "name: a1\ninstructions: 'a\u200bb'", 422, "definition"),
+        ("builder", "a1", "name: a1\ninstructions: {prompt: nobody}", 422, "definition"),
+        ("builder", "a1", "name: &x a1\ndescription: *x", 422, "definition"),
+        ("narrow-builder", "desk1", "name: desk1", 404, "not_found"),
+    ],
+)
+async def test_what_is_no_agent_is_not_published(
+    tmp_path: Path, who: str, name: str, text: str, status: int, code: str
+) -> None:
+    async with town(tmp_path) as it:
+        answer = await it.publish(name, text, who=who, kind="agents")
+        assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+
+
+async def test_nobody_gives_an_agent_a_tool_that_the_publisher_may_not_use(tmp_path: Path) -> None:
+    (tmp_path / "strict.toml").write_text(
+        'default = "allow"\n[[rules]]\nthen = "deny"\ntools = ["pay"]\nusers = ["bea"]\n', "utf-8"
+    )
+    async with town(tmp_path, policy_file="strict.toml") as it:
+        refused = await it.publish("a1", "name: a1\ntools: [pay]", who="builder", kind="agents")
+        assert (refused.status_code, "no tool 'pay' here that you may use" in refused.text) == (422, True)
+        await publish(it, "agents", "a1", "name: a1\ntools: [pay]", "north")
