@@ -77,7 +77,7 @@ BODY_BYTES_MAX = 4 * 1024 * 1024
 BODY_S = 60.0
 HEADER_BYTES_MAX = 32 * 1024
 PARTS_MAX = 500
-"""At most this many parameters may an address have, and this many cookies a request: each is some work, and has two bytes."""
+"""How many parameters an address may have, and how many cookies a request: each is some work, and has two bytes."""
 REQUESTS_MAX = 1_000
 REQUESTS_PER_CALLER_MAX = 100
 READY_S = 1.0
