@@ -206,17 +206,17 @@ def test_refusals_are_counted_and_where_nothing_is_left_each_says_why(run: Run, 
     assert run("tools", "list", "--tools", "openapi:x").exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "server",
-    [
-        "http://169.254.169.254/latest",
-        "https://[fd00:ec2::254]/x",
-        "http://2852039166/",
-        "http://[::ffff:169.254.169.254]",
-        "http://metadata.google.internal/computeMetadata/v1",
-        "http://METADATA.goog./x",
-    ],
-)
+NEVER_REACHED = [
+    "http://169.254.169.254/latest",
+    "https://[fd00:ec2::254]/x",
+    "http://2852039166/",
+    "http://[::ffff:169.254.169.254]",
+    "http://metadata.google.internal/computeMetadata/v1",
+    "http://METADATA.goog./x",
+]
+
+
+@pytest.mark.parametrize("server", NEVER_REACHED)
 def test_a_metadata_address_as_server_is_refused_when_it_is_added(run: Run, home: Path, server: str) -> None:
     (home / "api.json").write_text(document(server))
     for adding in (
@@ -226,6 +226,18 @@ def test_a_metadata_address_as_server_is_refused_when_it_is_added(run: Run, home
     ):
         refused = run("tools", "add", *adding, "--yes")
         assert (refused.exit_code, "Traceback" in refused.stderr) == (2, False), (adding, refused.stdout)
+
+
+@pytest.mark.parametrize("server", NEVER_REACHED)
+def test_a_metadata_address_as_mcp_server_is_refused_when_it_is_added(run: Run, home: Path, server: str) -> None:
+    (home / "servers.json").write_text(
+        json.dumps({"mcpServers": {"x": {"url": server}, "y": {"url": "http://127.0.0.1:9"}}})
+    )
+    added = run("mcp", "add", "x", server)
+    assert (added.exit_code, "never reached" in added.stderr) == (2, True), added.stderr
+    taken = run("mcp", "import", "servers.json", "--yes", "--json")
+    assert (taken.exit_code, json.loads(taken.stdout)[0]["taken"]) == (0, ["y"]), taken.stderr
+    assert "x is not taken over" in taken.stderr
 
 
 def test_a_secret_whose_key_is_not_set_is_told_with_what_to_do(

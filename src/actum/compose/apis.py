@@ -287,7 +287,7 @@ async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: 
         whole=whole,
     )
     setup = msgspec.structs.replace(setup, origins=_origins(setup))
-    await check_servers(setup, egress)
+    await check_servers(setup.origins, egress)
     return setup
 
 
@@ -346,24 +346,24 @@ def refusals(api: ApiDocument) -> list[str]:
     return found
 
 
-async def check_servers(setup: ApiSetup, egress: Egress, resolve: Resolve | None = None) -> None:
-    """See that requests to the servers of an API would leave. A name that is not known now may be known later.
+async def check_servers(origins: Sequence[str], egress: Egress, resolve: Resolve | None = None) -> None:
+    """See that requests to servers that a person names would leave. A name that is not known now may be known later.
 
     Args:
-        setup: the API.
+        origins: scheme, host and port of each server.
         egress: the operator's rules.
         resolve: looks names up; the system's resolver by default.
 
     Raises:
         UsageError: an address is one that is never reached, or that the operator's rules close.
     """
-    guard = Guard(named=setup.origins, egress=egress, resolve=resolve)
-    for place in setup.origins:
+    guard = Guard(named=origins, egress=egress, resolve=resolve)
+    for place in origins:
         try:
             async with asyncio.timeout(LOOK_UP_S_MAX):
                 await guard.check(place)
         except AddressRefused as why:
-            raise UsageError("the API at {place} can not be called: {why}", place=place, why=why) from None
+            raise UsageError("{place} can not be called: {why}", place=place, why=why) from None
         except (HttpFailure, TimeoutError):
             continue
 

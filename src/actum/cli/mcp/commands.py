@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...compose.apis import check_servers
 from ...compose.mcp import (
     check_extra,
     find_servers,
@@ -44,6 +45,7 @@ from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
 from ...toolsets.mcp.install.install import install_server, is_installed_first
 from ...toolsets.mcp.jail import unfit_for_jail, unreadable_files
+from ...transport.guard import origin
 from .. import options
 from ..exit_codes import DONE, FAILED
 from ..options import JsonFlag
@@ -157,6 +159,7 @@ def add(
     }
     given |= _held(is_local="command" in entry, read=read or (), write=write or (), hosts=host or (), no_jail=no_jail)
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
+    _check_address(server)
     if server.jail is not None and is_installed_first(server):
         server = _installed(terminal, server)
     _check_jail(terminal, server, is_bare=not (read or write or host))
@@ -167,6 +170,15 @@ def add(
         "{done} Look at its tools and approve them with `actum mcp approve {name}`.", done=done, name=shlex.quote(name)
     )
     return DONE
+
+
+def _check_address(server: McpServer) -> None:
+    """Raises:
+    UsageError: the server is at an address that is never reached, or that the operator's rules close.
+    """
+    if server.url:
+        scheme, host, port = origin(server.url)
+        asyncio.run(check_servers([f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"], options.egress()))
 
 
 def _installed(terminal: Terminal, server: McpServer) -> McpServer:
@@ -295,6 +307,7 @@ def _take_over(
             return
     written = dict(entry) if isinstance(entry, dict) else entry_of(server)
     try:
+        _check_address(server)
         installed = _held_or_told(terminal, server)
     except UsageError as error:
         terminal.error("{name} is not taken over: {why}", name=name, why=error)

@@ -201,7 +201,7 @@ def add_http(
         pick=said(pick),
     )
     setup = setup_of(endpoint)
-    asyncio.run(check_servers(setup, options.egress()))
+    asyncio.run(check_servers(setup.origins, options.egress()))
     _show(terminal, setup, [setup.name])
     if not agreed(terminal, "use this API as shown?  [y]es  [n]o: ", yes=yes):
         return FAILED
