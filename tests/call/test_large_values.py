@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from actum import Agent, tool
+from actum.agents.driver import CALLS_MAX
 from actum.call.limits.limits import Limits
 from actum.core.call import ToolCall, ToolResult
-from actum.core.errors import ToolError
+from actum.core.errors import ModelGarbled, ToolError
 from actum.core.event import CallProgress, Event, RunResult, TextDelta
 from actum.core.interfaces import Context, Toolset
 from actum.core.json import Json, JsonObject, dumps
@@ -271,3 +272,21 @@ async def test_a_run_that_is_cancelled_while_secrets_are_looked_for_has_the_resu
     outcomes = [entry.record.result for entry in entries if isinstance(entry.record, CallCompleted)]
     assert [outcome.error for outcome in outcomes] == [None]
     assert "[redacted: password]" in outcomes[0].text
+
+
+async def test_a_reply_of_very_many_calls_leaves_the_loop_to_others_and_one_of_more_is_none() -> None:
+    @tool(effects={"read"})
+    def look(n: int) -> int:
+        """Look."""
+        return n
+
+    for name, count in (("look", CALLS_MAX), ("nobody", CALLS_MAX), ("look", CALLS_MAX + 1)):
+        said = [ToolCall(f"c{n}", name, {"n": n}) for n in range(count)]
+        model = ScriptedModel([Reply.of(calls=said), "done"])
+        async with turns_counted() as turns:
+            if count == CALLS_MAX:
+                assert (await Agent(model, [look]).run("Look.")).status == "done"
+            else:
+                with pytest.raises(ModelGarbled, match=f"holds {count} calls"):
+                    await Agent(model, [look]).run("Look.")
+        assert turns.held < HELD_MAX, (name, count)

@@ -19,7 +19,7 @@ from ..call.shown import without_secrets
 from ..core.budget import ZERO, Price
 from ..core.call import ToolCall, ToolResult
 from ..core.cancellation import apart
-from ..core.errors import ContextOverflow, ReplayDiverged
+from ..core.errors import ContextOverflow, ModelGarbled, ReplayDiverged
 from ..core.event import Delta, ReplyFinished, RunResult, TextDelta
 from ..core.json import JsonObject
 from ..core.message import Reply, ToolMessage, Transcript
@@ -40,6 +40,9 @@ from .tool_choice import shown_choice
 from .turn import AskUser, Called, CallModel, CallTools, ModelAnswered, Outcome, Turn, UserAnswered
 
 T = TypeVar("T")
+
+CALLS_MAX = 1_000
+"""A reply with more calls is none: each takes its time, while others wait."""
 
 log = logging.getLogger("actum")
 
@@ -160,6 +163,10 @@ class Driver(Struct, kw_only=True, dict=True):
         finally:
             run.models_asked -= 1
         seconds = context.clock.monotonic() - began
+        if len(reply.content) > CALLS_MAX and len(reply.calls) > CALLS_MAX:
+            raise ModelGarbled(
+                "a reply holds {count} calls: at most {most} are read", count=len(reply.calls), most=CALLS_MAX
+            )
         if not reply.usage.is_sound:
             reply = with_sound_usage(reply)
         if context.counts_tokens:

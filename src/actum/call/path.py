@@ -38,6 +38,9 @@ from .plan import Plan, PolicyInputs, granted, judge
 from .resolve import Catalog
 from .scope import RunContext
 
+TURN = 64
+"""After as many calls of one reply are begun, others have their turn."""
+
 
 class CallPath:
     """Performs the calls of one run.
@@ -126,6 +129,8 @@ class CallPath:
             async with asyncio.TaskGroup() as group:
                 for index, call in enumerate(calls):
                     place, refusal = CallRef(reply, index), refusals.get(index)
+                    if index % TURN == TURN - 1:
+                        await asyncio.sleep(0)  # a reply may hold thousands, and others want their turn
                     if not self._is_sequential(call.name):
                         tasks[index] = group.create_task(self._in_slot(call, place, refusal))
                         continue
