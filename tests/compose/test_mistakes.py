@@ -142,7 +142,7 @@ def test_the_template_is_a_file_of_comments_that_names_every_setting_and_is_righ
     path.write_text(set_all)
     assert find_mistakes(path) == []
     names = {re.split(r"[ .\[\]=]", line.lstrip("["))[0] for line in set_all.splitlines() if line and line[0] != "#"}
-    assert set(SettingsFile.__struct_fields__) - {"tool_labels", "features"} <= names | {"prices"}
+    assert set(SettingsFile.__struct_fields__) - {"tool_labels", "tool_modules", "features"} <= names | {"prices"}
     fields = {*ToolLabels.__struct_encode_fields__, *AgentTable.__struct_fields__} - set(SettingsFile.__struct_fields__)
     assert fields - {"output"} <= names
     tasks = tomllib.loads(set_all)["tasks"]

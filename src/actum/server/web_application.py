@@ -797,6 +797,9 @@ def _is_ending() -> bool:
 
 
 def _has_many_parts(scope: Scope) -> bool:
-    cookies = sum(value.count(b";") + 1 for name, value in scope["headers"] if name == b"cookie")
     parameters: int = scope["query_string"].count(b"&") + 1
+    cookies = 0
+    for name, value in scope["headers"]:
+        if name == b"cookie":
+            cookies += value.count(b";") + 1
     return parameters > PARTS_MAX or cookies > PARTS_MAX

@@ -200,10 +200,11 @@ def _query_parameters(query: type[Struct]) -> list[JsonObject]:
     properties = schema["properties"]
     assert isinstance(properties, dict)
     found: list[JsonObject] = []
+    needed = schema.get("required")
     for name, field in properties.items():
         assert isinstance(field, dict)
-        means = field.pop("description", "")
-        found.append({"name": name, "in": "query", "required": False, "description": means, "schema": field})
+        means, is_needed = field.pop("description", ""), isinstance(needed, list) and name in needed
+        found.append({"name": name, "in": "query", "required": is_needed, "description": means, "schema": field})
     return found
 
 

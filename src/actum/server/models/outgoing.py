@@ -9,12 +9,13 @@ from ...core.json import Json, JsonObject
 from ...core.tool import ToolChoice, is_demand
 from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ...dialects.api.openai_chat.request import forms_of
+from ...dialects.api.openai_fields import tool_choice
 from ...dialects.losses import Loss
 from ...dialects.transcode.one_field import with_field
 from ...dialects.transcode.transcode import transcode
 from ...models.returned_thoughts import without_thoughts
 from .request import ModelRequest
-from .surface import CHAT, Vendor
+from .surface import CHAT, RESPONSES, Vendor
 from .upstream import ModelUpstream
 
 _OWN: dict[str, frozenset[str]] = {
@@ -100,7 +101,9 @@ def outgoing(
     target = spoken if has_thoughts else without_thoughts(spoken)
     said = transcode(asked.body, source, target, kind="request", model=model)
     if any(loss.where == "tool_choice" for loss in said.lost):
-        _check_demanded(asked.request.tool_choice, target.decode_request(said.wire).tool_choice)
+        # A request of OpenAI's may hold tools that are set aside, with which it could not be read whole.
+        choice = tool_choice(asked.fields) if surface in (CHAT, RESPONSES) else asked.request.tool_choice
+        _check_demanded(choice, target.decode_request(said.wire).tool_choice)
     body = said.wire
     if asked.stream and to.place.dialect.name != "gemini_content":
         body = with_field(body, ["stream"], True, insert=True)

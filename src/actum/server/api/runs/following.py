@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ....core.errors import JournalError
-from ....core.run.record import Entry, is_last
+from ....core.run.record import Ended, Entry, is_last
 from ....features.operation import Events, StreamEvent
 from ....journal.watch import JournalWatch, WatchListener, WatchNews
 from ..records import Recorded
@@ -30,6 +30,7 @@ class FollowedRuns:
         self._spoken = spoken
         self._folds: dict[str, EventFold] = {}
         self._words: dict[str, WordsListener] = {}
+        self._tasks: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._folds)
@@ -47,9 +48,14 @@ class FollowedRuns:
         run_id = recorded.run_id
         self._folds[run_id] = EventFold(run_id, self._kinds)
         self._listener.behind[run_id] = recorded.entries[-1].number
+        if recorded.is_task:
+            self._tasks.add(run_id)
         if self._spoken is not None:
             self._words[run_id] = self._spoken.listen(run_id, self._listener)
-        return [event for event in self._told(run_id, recorded.entries) if event.number > after]
+        told = [event for event in self._told(run_id, recorded.entries) if event.number > after]
+        if _is_over(recorded.entries[-1]):
+            self._leave(run_id)
+        return told
 
     def events(self, news: WatchNews) -> Iterator[RunEvent]:
         """The events of new entries."""
@@ -72,7 +78,7 @@ class FollowedRuns:
         if fold is None:
             return []
         told = [fold.take(entry) for entry in entries]
-        if _is_over(entries[-1]):
+        if _is_over(entries[-1], is_task=run_id in self._tasks):
             self._leave(run_id)
         return told
 
@@ -125,8 +131,9 @@ def stream_event(event: RunEvent, place: str) -> StreamEvent:
     return StreamEvent(place, event.type, event)
 
 
-def _is_over(latest: Entry) -> bool:
+def _is_over(latest: Entry, *, is_task: bool = False) -> bool:
+    """Whether a run has ended with this entry. While a task is carried out, its own end comes behind the run's."""
     try:
-        return is_last(latest.record)
+        return is_last(latest.record) and not (is_task and isinstance(latest.record, Ended))
     except JournalError:
         return False
