@@ -131,6 +131,12 @@ class PublishedOffer:
         published = await self._workflows.published(tenant)
         return NO_WORKFLOWS if published is None else await _in_time(published.listed(), published.latest)
 
+    async def look(self, tenant: str) -> None:
+        """Read once what a tenant has published: from then on a list is told while the journal does not answer."""
+        own = self.tools_of(tenant)
+        if own is not None and own.latest is None:
+            await own.listed()
+
     def tools_of(self, tenant: str) -> TenantTools | None:
         """The published tools of a tenant; None where nobody can publish any."""
         return self._tools_of(tenant) if self._tools_of is not None else None

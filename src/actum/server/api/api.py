@@ -286,6 +286,7 @@ class Api:
         Raises:
             Refusal: there is no such tool for the caller.
         """
+        await self.published.look(who.tenant)
         tool = next((tool for tool in await self.runner.list_tools() if tool.name == name), None)
         if tool is None:
             tool = (await self.published.tools(who.tenant)).get(name)

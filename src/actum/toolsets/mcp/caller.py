@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -22,7 +23,7 @@ from ...core.errors import BadTool, CallError, UsageError
 from ...core.holder import Holder
 from ...core.interfaces import Context, InputRequired
 from ...core.json import Json, JsonObject, dumps, size_of_json
-from ...core.process.worker_thread import walk
+from ...core.process.worker_thread import LARGE, off_loop, walk
 from ...protocols.mcp.sampling import request_of, result_of_reply
 from ...protocols.mcp.tasks import EXTENSION as TASKS
 from ...protocols.plain_text import plain, plain_json
@@ -260,7 +261,7 @@ class ContextCaller:
             raise UsageError("requestedSchema: the schema of an object was expected")
         if size_of_json(schema) > FORM_BYTES_MAX:
             raise UsageError("requestedSchema: at most {most} bytes", most=FORM_BYTES_MAX)
-        compile_schema(schema, where="requestedSchema", foreign=True)
+        await off_loop(LARGE + 1, partial(compile_schema, schema, where="requestedSchema", foreign=True))
         given = await self._context.elicit(message, schema, asker=self._server)
         return (
             {"action": given.action, "content": given.content} if given.action == "accept" else {"action": given.action}
