@@ -29,13 +29,13 @@ async def test_a_name_that_leads_only_where_nobody_may_go_is_refused_when_it_is_
     setup = setup_of(EndpointTemplate(name="x", url=f"https://{host}/v1"))
     if host in ("cloud.example", "six.example", "metadata.google.internal"):
         with pytest.raises(UsageError, match=host):
-            await check_servers(setup, Egress(), resolve)
+            await check_servers(setup.origins, Egress(), resolve)
     else:
-        await check_servers(setup, Egress(), resolve)
+        await check_servers(setup.origins, Egress(), resolve)
 
 
 async def test_a_name_of_a_cloud_for_its_secrets_is_refused_though_a_proxy_would_look_it_up() -> None:
     setup = setup_of(EndpointTemplate(name="x", url="http://metadata.google.internal/x"))
     egress = Egress(EgressRules(proxy="http://proxy.example:3128", private=("http://metadata.google.internal",)))
     with pytest.raises(UsageError, match="never reached"):
-        await check_servers(setup, egress, resolve)
+        await check_servers(setup.origins, egress, resolve)

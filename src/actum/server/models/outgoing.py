@@ -9,13 +9,12 @@ from ...core.json import Json, JsonObject
 from ...core.tool import ToolChoice, is_demand
 from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ...dialects.api.openai_chat.request import forms_of
-from ...dialects.api.openai_fields import tool_choice
 from ...dialects.losses import Loss
 from ...dialects.transcode.one_field import with_field
 from ...dialects.transcode.transcode import transcode
 from ...models.returned_thoughts import without_thoughts
 from .request import ModelRequest
-from .surface import CHAT, RESPONSES, Vendor
+from .surface import CHAT, Vendor
 from .upstream import ModelUpstream
 
 _OWN: dict[str, frozenset[str]] = {
@@ -101,9 +100,7 @@ def outgoing(
     target = spoken if has_thoughts else without_thoughts(spoken)
     said = transcode(asked.body, source, target, kind="request", model=model)
     if any(loss.where == "tool_choice" for loss in said.lost):
-        # A request of OpenAI's may hold tools that are set aside, with which it could not be read whole.
-        choice = tool_choice(asked.fields) if surface in (CHAT, RESPONSES) else asked.request.tool_choice
-        _check_demanded(choice, target.decode_request(said.wire).tool_choice)
+        _check_demanded(_choice_of(asked), target.decode_request(said.wire).tool_choice)
     body = said.wire
     if asked.stream and to.place.dialect.name != "gemini_content":
         body = with_field(body, ["stream"], True, insert=True)
@@ -119,6 +116,16 @@ def _is_in_form_of(asked: ModelRequest, to: ModelUpstream) -> bool:
     if asked.surface is not CHAT or (b"tool" not in asked.body and b"function" not in asked.body):
         return True
     return forms_of(asked.fields) <= {"functions" if to.place.dialect.name == "openai_functions" else "tools"}
+
+
+def _choice_of(asked: ModelRequest) -> ToolChoice:
+    """The tool choice of a request. One with tools of other kinds, which were set aside, is not read whole: what is
+    lost of its choice is in the list of what was lost.
+    """
+    try:
+        return asked.request.tool_choice
+    except UsageError:
+        return "auto"
 
 
 def _check_demanded(choice: ToolChoice, heard: ToolChoice) -> None:
