@@ -5,6 +5,7 @@
 BIN := .venv/bin
 UV := $(BIN)/uv
 PLACE := .venv/.place
+INSTALLED := .venv/.installed
 READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
 LOCAL_READY := .venv/.local-ready
@@ -37,7 +38,7 @@ setup: $(READY) ## make .venv with everything that the other commands need
 bundle: $(READY) ## build the pages of the studio, where they are stale
 	$(BIN)/python packages/studio/hatch_build.py
 
-demo: $(READY) ## watch questions become calls and answers: no key, no network
+demo: $(INSTALLED) ## watch questions become calls and answers: no key, no network
 	@$(BIN)/actum demo
 
 test: $(READY) ## run the tests; make test ARGS='-k journal' runs some
@@ -123,8 +124,12 @@ $(UV): $(PLACE) constraints.txt
 	sed -n '/^uv==/,/[^\\]$$/p' constraints.txt | $(BIN)/python -m pip install --requirement /dev/stdin
 	@touch $@
 
-$(READY): $(UV) pyproject.toml constraints.txt $(PEERS)
+$(INSTALLED): $(UV) pyproject.toml constraints.txt
 	$(UV_INSTALL) --group dev --group setup --editable .
+	@touch $@
+
+# The peers of the tests: other programs, in environments of their own, and a browser. The demo needs none of them.
+$(READY): $(INSTALLED) $(PEERS)
 	$(BIN)/python -m tests.peers.install
 	@touch $@
 
