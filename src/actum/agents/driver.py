@@ -175,7 +175,14 @@ class Driver(Struct, kw_only=True, dict=True):
         left_out, clipped = self._shortening.left_out, self._shortening.clipped
         intention = self._intention(self._tools)
         record = ModelReplied(
-            intention, reply, seconds, context.elapsed(), cost, left_out, clipped, demanded=is_demand(choice)
+            intention,
+            reply,
+            seconds,
+            context.elapsed(),
+            cost,
+            left_out,
+            clipped,
+            demanded=choice != "auto" and is_demand(choice),
         )
         paths_of = run.path.catalog.secret_paths
         self._reply_number = write_reply(context.journal, context.run_id, run.state, record, paths_of)

@@ -94,8 +94,6 @@ class Demand:
 
     def refusals(self, calls: Sequence[ToolCall]) -> dict[int, PermissionDenied]:
         """The calls of a reply that the choice forbids, by index; from here on the demand is met, if it is by now."""
-        if self.now == "auto":
-            return {}
         barred = {index: self._refusal() for index, call in enumerate(calls) if not self._allows(call)}
         if len(barred) < len(calls):
             self._end()

@@ -167,7 +167,7 @@ def turn(
             transcript.append(ended)
             continue
 
-        refusals = watch.turn_away(calls, spent.made, demand.refusals(calls))
+        refusals = watch.turn_away(calls, spent.made, {} if demand.now == "auto" else demand.refusals(calls))
         outcome = yield CallTools(calls, refusals)
         assert isinstance(outcome, Called)
         spent.add_calls(outcome)

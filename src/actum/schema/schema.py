@@ -77,12 +77,21 @@ class CheckedArguments(Struct, frozen=True):
 class Schema:
     """A compiled JSON Schema. Made by `compile_schema`."""
 
-    __slots__ = ("_all_errors", "_depth", "_document", "_has_unions", "_is_valid_at_once", "_stop_at_first")
+    __slots__ = (
+        "_all_errors",
+        "_depth",
+        "_document",
+        "_has_unions",
+        "_is_valid",
+        "_is_valid_at_once",
+        "_stop_at_first",
+    )
 
     def __init__(self, document: JsonObject, validator: jsonschema_rs.Validator, depth: int | None) -> None:
         self._document = document
         self._depth = depth
         self._is_valid_at_once = validator.is_valid
+        self._is_valid: Callable[[Json], bool] = validator.is_valid if depth is None else self._is_valid_in_depth
         self._stop_at_first = validator.validate
         self._all_errors = validator.iter_errors
         self._has_unions: bool | None = None
@@ -90,7 +99,7 @@ class Schema:
     def _is_too_deep(self, value: Json) -> bool:
         return self._depth is not None and is_too_deep(value, self._depth)
 
-    def _is_valid(self, value: Json) -> bool:
+    def _is_valid_in_depth(self, value: Json) -> bool:
         return not self._is_too_deep(value) and self._is_valid_at_once(value)
 
     def problems(self, value: Json) -> tuple[Problem, ...]:

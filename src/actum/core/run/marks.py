@@ -7,6 +7,7 @@ they follow from, and deletes them when the run is forgotten.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ..message import Reply
 from .record import CallCompleted, CallRefused, CallsRequested, Ended, Intended, ModelReplied, Record, Started
@@ -19,7 +20,7 @@ def marks_of(record: Record) -> tuple[str, ...]:
     """The marks that a record gives to its run."""
     match record:
         case ModelReplied(reply=Reply(calls=calls)) | CallsRequested(calls=calls):
-            return tuple(_mark("tool", call.name) for call in calls)
+            return tuple([_mark("tool", call.name) for call in calls])
         case Intended():
             return (_mark("tool", record.tool),)
         case CallCompleted() | CallRefused() if record.result.error is not None:
@@ -41,5 +42,6 @@ MARKED = ("tool", "error", "version")
 """The parts of a `RunFilter` that are found by marks."""
 
 
+@lru_cache(1024)
 def _mark(kind: str, value: object) -> str:
     return f"{kind}:{value}"[:MARK_MAX].replace("\0", "\ufffd")
