@@ -6,25 +6,25 @@ they follow from, and deletes them when the run is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from ..message import Reply
 from .record import CallCompleted, CallRefused, CallsRequested, Ended, Intended, ModelReplied, Record, Started
 
 MARK_MAX = 200
 """A name that is longer is cut, here and where it is asked for."""
 
 
-def marks_of(record: Record) -> tuple[str, ...]:
+def marks_of(record: Record) -> Sequence[str]:
     """The marks that a record gives to its run."""
     match record:
-        case ModelReplied(reply=Reply(calls=calls)) | CallsRequested(calls=calls):
-            return tuple([_mark("tool", call.name) for call in calls])
         case Intended():
             return (_mark("tool", record.tool),)
-        case CallCompleted() | CallRefused() if record.result.error is not None:
-            return (_mark("error", record.result.error.code),)
+        case ModelReplied() | CallsRequested():
+            calls = record.reply.calls if isinstance(record, ModelReplied) else record.calls
+            return [_mark("tool", call.name) for call in calls]
+        case CallCompleted() | CallRefused():
+            return () if record.result.error is None else (_mark("error", record.result.error.code),)
         case Ended(status="stopped" | "failed") if record.reason:
             return (_mark("error", record.reason),)
         case Started() if record.version:
