@@ -42,7 +42,7 @@ def read_tool_choice(said: ChosenTools) -> ToolChoice:
     if isinstance(said, str):
         if said.strip():
             return NamedTool(said)
-    elif isinstance(said, list | tuple) and said and all(isinstance(name, str) for name in said):
+    elif isinstance(said, list | tuple) and said and all(isinstance(name, str) and name.strip() for name in said):
         return AllowedTools(tuple(said))
     raise UsageError(
         "tool_choice={said!r}: give 'auto', 'none', 'required', the name of a tool, or a list of names", said=said
@@ -57,7 +57,7 @@ def check_names(choice: ToolChoice, known: Container[str]) -> None:
     """
     for name in named_tools(choice):
         if name not in known:
-            raise UsageError("tool_choice: there is no tool {name!r} here", name=name)
+            raise UsageError("tool_choice: this agent has no tool {name!r}: name one that it has", name=name[:80])
 
 
 def shown_choice(choice: ToolChoice, tools: Sequence[Tool]) -> ToolChoice:

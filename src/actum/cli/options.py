@@ -190,7 +190,7 @@ def read(
         "speaks_for_user": speaks_for_user,
         "model_settings": model_settings,
         "truncation": truncation,
-        "tool_choice": list(filter(None, tool_choice.split(","))) if "," in tool_choice else tool_choice,
+        "tool_choice": tool_choice.split(",") if "," in tool_choice else tool_choice,
         "limits": dict(_limit(limit) for limit in limits or []),
         "serve": serve,
     }
