@@ -104,7 +104,14 @@ async def test_a_forbidden_call_is_told_which_calls_are_not() -> None:
 
 
 async def test_a_choice_that_can_not_be_is_refused_before_the_model_is_asked() -> None:
-    for said, word in (("pay", "'pay'"), (["look", "pay"], "'pay'"), ([], r"\[\]"), (["look", ""], "''"), ([1], r"\[1\]"), (" ", "' '")):
+    for said, word in (
+        ("pay", "'pay'"),
+        (["look", "pay"], "'pay'"),
+        ([], r"\[\]"),
+        (["look", ""], "''"),
+        ([1], r"\[1\]"),
+        (" ", "' '"),
+    ):
         model = ScriptedModel(["done"])
         with pytest.raises(UsageError, match=f"tool_choice.*{word}"):
             await agent(model)[0].run("Hi", tool_choice=said)  # type: ignore[arg-type]

@@ -83,6 +83,7 @@ def test_a_workflow_is_published_run_by_name_compared_and_rolled_back(run: Run, 
     assert told(run("workflow", "diff", "desk", *RECORD)) == "~ field sum.with.b: 1 → 10"
     changes = json.loads(told(run("workflow", "diff", "desk@1", "desk@2", "--json", *RECORD)))
     assert changes == [{"kind": "changed", "what": "field", "place": "sum.with.b", "node": "sum", "old": 1, "new": 10}]
+    assert json.loads(told(run("workflow", "diff", "desk", "1", "2", "--json", *RECORD))) == changes
     nothing = run("workflow", "diff", "desk@1", "desk@3", *RECORD)
     assert (nothing.exit_code, nothing.stderr.strip()) == (0, "There is no difference.")
     assert "sum" in told(run("workflow", "graph", "desk@2", *RECORD))
@@ -116,6 +117,7 @@ def test_mistakes_are_told_and_change_nothing(run: Run, desk: Path) -> None:
         (("rollback", "desk", "7"), "there is no published workflow 'desk@7'"),
         (("publish", "desk"), "there is no draft of workflow 'desk'"),
         (("diff", "desk.workflow.yaml"), "give a second file or name"),
+        (("diff", "desk", "1", "x"), "write NAME N N"),
     )
     for words_, message in told_of_none:
         failed = run("workflow", *words_, *RECORD)

@@ -275,11 +275,18 @@ class _DefinitionCommands:
                     help="The other one, likewise; NAME@draft is a draft. Default: the draft.",
                 ),
             ] = "",
+            number: Annotated[
+                str, typer.Argument(metavar="[N]", help="NAME N N compares two numbers of one name, as in price 1 2.")
+            ] = "",
             tenant: TenantNameFlag = "",
             as_json: JsonFlag = False,
             journal: JournalFlag = "",
         ) -> None:
             settings, terminal = options.read(journal=journal), Terminal()
+            if number:
+                if not (is_name(old) and new.isdecimal() and number.isdecimal()):
+                    raise UsageError("two things are compared: write NAME N N, or NAME@N NAME@N")
+                old, new = f"{old}@{new}", f"{old}@{number}"
             if not new and not is_name(old):
                 raise UsageError("give a second file or name to compare with")
             other = new or reference(old)[0] + _DRAFT

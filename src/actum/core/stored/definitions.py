@@ -364,4 +364,4 @@ def no_draft(kind: str, name: str) -> UnknownName:
 def no_publication(kind: str, name: str, number: int | None = None) -> UnknownName:
     """The error of whoever asks for a publication that is not there."""
     which = f"{name}@{number}" if number is not None else name
-    return UnknownName("there is no published {kind} {which!r}; see `actum workflow list`", kind=kind, which=which)
+    return UnknownName("there is no published {kind} {which!r}", kind=kind, which=which)
