@@ -28,7 +28,7 @@ from actum.server.refusal import HttpRefusal, MissingScope
 from actum.server.route_group import Worded, identity_of
 from actum.server.verifier import Keys
 from actum.server.web import ConnectionLimits, Connections, PatientProtocol
-from actum.server.web_application import WebApplication, WebApplicationSettings
+from actum.server.web_application import LARGE_BODIES_MAX, WebApplication, WebApplicationSettings
 from actum.testing import FakeClock
 from tests.patience import HANGS_S
 from tests.web import serving
@@ -450,6 +450,38 @@ async def test_new_settings_hold_from_the_next_request_on_and_broken_ones_change
             with pytest.raises(UsageError):
                 application.change(broken)
         assert (await client.post("/echo", content=b"x" * 2_000)).status_code == 200
+
+
+class WithFiles(Echo):
+    """A door of which one path takes files of 3,000 bytes, 4,000 in Base64."""
+
+    file_bytes = {"/files": 3_000}
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        return [Route("/echo", self._echo, methods=["POST"]), Route("/files", self._files, methods=["POST"])]
+
+    async def _files(self, request: Request) -> Response:
+        body = await request.body()
+        self.finished += 1
+        await self.gate.wait()
+        return PlainTextResponse(f"{len(body)}")
+
+
+async def test_a_path_that_takes_files_has_longer_bodies_and_few_of_these_are_read_at_once() -> None:
+    door = WithFiles()
+    async with opened(WebApplication([door], LIMITS)) as (_, client), asyncio.timeout(HANGS_S):
+        for path, size, status in (("/echo", 1_001, 413), ("/files", 5_001, 413)):
+            assert (await client.post(path, content=b"x" * size)).status_code == status
+        asked = [asyncio.create_task(client.post("/files", content=b"x" * 5_000)) for _ in range(LARGE_BODIES_MAX)]
+        while door.finished < LARGE_BODIES_MAX:
+            await asyncio.sleep(0)
+        late = await client.post("/files", content=b"x" * 5_000)
+        assert (late.status_code, late.headers["retry-after"]) == (503, "1")
+        small = asyncio.create_task(client.post("/files", content=b"x" * 1_000))
+        door.gate.set()
+        assert [(await each).text for each in (*asked, small)] == ["5000"] * LARGE_BODIES_MAX + ["1000"]
+        assert (await client.post("/files", content=b"x" * 5_000)).status_code == 200
 
 
 async def test_readiness_is_looked_at_once_a_second_and_a_journal_that_fails_or_hangs_means_no() -> None:

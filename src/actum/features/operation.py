@@ -212,6 +212,7 @@ class Operation(Struct, frozen=True, kw_only=True):
         names: what each parameter of the path means.
         takes_key: whether it starts something, and takes an `Idempotency-Key`.
         takes_last_event: whether it takes a `Last-Event-ID`.
+        file_bytes: how many bytes the files in its body may have together, beside the rest of the body; 0 for no files.
         example: a body.
         replies: what it answers when nothing is wrong, by status.
         errors: the statuses of the errors that are its own, beside those that follow from what it takes.
@@ -237,6 +238,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     names: Mapping[str, str] = {}
     takes_key: bool = False
     takes_last_event: bool = False
+    file_bytes: int = 0
     example: JsonObject | None = None
     replies: Mapping[int, AnswerKind]
     errors: tuple[int, ...] = ()

@@ -8,7 +8,7 @@ This file loads a web framework: import it only where a server is to run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -28,8 +28,8 @@ REQUEST_ID = "actum.request_id"
 class RouteGroup(Protocol):
     """One protocol of a server.
 
-    A route group may be more than this: `NeedsScopes`, `OpenRoutes`, `Recognizer`, `KeysElsewhere`,
-    `OwnWords`. A route group may also raise
+    A route group may be more than this: `NeedsScopes`, `OpenRoutes`, `TakesFiles`, `Recognizer`,
+    `KeysElsewhere`, `OwnWords`. A route group may also raise
     `HttpRefusal` of `refusal.py` as long as its answer has not begun.
     """
 
@@ -61,6 +61,15 @@ class OpenRoutes(Protocol):
     @property
     def open_paths(self) -> Collection[str]:
         """These paths, whole. A request for one of them that shows a key is checked all the same."""
+
+
+@runtime_checkable
+class TakesFiles(Protocol):
+    """A route group of which some paths take files in the bodies of requests."""
+
+    @property
+    def file_bytes(self) -> Mapping[str, int]:
+        """These paths, whole, each with how many bytes its files may have together. In a body they are in Base64."""
 
 
 @runtime_checkable

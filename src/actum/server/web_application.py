@@ -22,7 +22,7 @@ import logging
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from http import HTTPMethod
@@ -63,6 +63,7 @@ from .route_group import (
     OwnWords,
     Recognizer,
     RouteGroup,
+    TakesFiles,
     Worded,
     language_of,
 )
@@ -78,6 +79,8 @@ BODY_S = 60.0
 HEADER_BYTES_MAX = 32 * 1024
 PARTS_MAX = 500
 """How many parameters an address may have, and how many cookies a request: each is some work, and has two bytes."""
+LARGE_BODIES_MAX = 4
+"""At most this many bodies with files are in memory at once; more of them wait."""
 REQUESTS_MAX = 1_000
 REQUESTS_PER_CALLER_MAX = 100
 READY_S = 1.0
@@ -122,7 +125,7 @@ class WebApplicationSettings(Struct, frozen=True, kw_only=True):
             one at which the server listens.
         proxies: addresses and networks of proxies that are believed when they say who the client is.
         proxy_header: the kind of header that these proxies write.
-        body_bytes_max: how long the body of a request may be.
+        body_bytes_max: how long the body of a request may be, without the files that some paths take.
         body_s: seconds in which the body of a request has to arrive, from its headers on.
         header_bytes_max: how long the headers of a request may be together, its path among them.
         requests_max: how many requests may be under way, open streams among them.
@@ -190,7 +193,12 @@ class WebApplication:
         self._told: asyncio.Task[None] | None = None
         self._inner: ASGIApp = _nothing
         self.settings = settings or WebApplicationSettings()
-        self._looks = _Looks(self.settings)
+        self._file_bytes: dict[str, int] = {}
+        for group in self._groups:
+            if isinstance(group, TakesFiles):
+                self._file_bytes.update(group.file_bytes)
+        self._large = asyncio.Semaphore(LARGE_BODIES_MAX)
+        self._looks = _Looks(self.settings, self._file_bytes)
         self._own = [Route(HEALTH, self._health), Route(READY, self._ready)]
         if metrics is not None and shows_metrics:
             self._own.append(Route(METRICS, metrics.answer))
@@ -227,7 +235,7 @@ class WebApplication:
         Raises:
             UsageError: as for the constructor; then the old settings stay.
         """
-        looks = _Looks(settings)
+        looks = _Looks(settings, self._file_bytes)
         self.settings, self._looks = settings, looks
 
     def _limits(self) -> AdmissionLimits:
@@ -294,6 +302,7 @@ class WebApplication:
             await send({"type": "websocket.close", "code": 1008})
             return
         began, looks = self._clock.monotonic(), self._looks
+        body = _Body(receive, looks, looks.body_bytes_max(scope), self._clock, began, self._large)
         headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
         id_ = _id_of(headers)
         scope[REQUEST_ID] = id_
@@ -302,7 +311,7 @@ class WebApplication:
         if self._metrics is not None:
             self._metrics.under_way.inc()
         try:
-            await self._serve(looks, scope, _Body(receive, looks.settings, self._clock, began).receive, answer.send)
+            await self._serve(looks, scope, body.receive, answer.send)
         except HttpRefusal as refusal:
             if isinstance(refusal, MissingScope) and not refusal.headers:  # raised by a route group
                 refusal.headers = (looks.challenge("insufficient_scope", (refusal.scope,)),)
@@ -318,6 +327,7 @@ class WebApplication:
             log.exception("a route group failed at request %s", id_)
             await self._refuse(HttpRefusal(500, "The server failed. Its log says more."), scope, answer)
         finally:
+            body.close()
             request_id.reset(token)
             if self._metrics is not None:
                 self._metrics.under_way.dec()
@@ -498,8 +508,9 @@ class _Entry(NamedTuple):
 class _Looks:
     """What is looked at, by one set of settings."""
 
-    def __init__(self, settings: WebApplicationSettings) -> None:
+    def __init__(self, settings: WebApplicationSettings, file_bytes: Mapping[str, int]) -> None:
         self.settings = settings
+        self._file_bytes = file_bytes
         access = settings.access
         refuse_open(settings.host, access)
         public = urlsplit(settings.public)
@@ -527,6 +538,10 @@ class _Looks:
         peer, port = scope.get("client") or ("", 0)
         sender = self._proxies.sender(peer, scope["scheme"], scope["headers"])
         scope["client"], scope["scheme"] = (sender.address, port if sender.address == peer else 0), sender.scheme
+
+    def body_bytes_max(self, scope: Scope) -> int:
+        """How long the body of a request may be, files included: Base64 makes four bytes of three."""
+        return self.settings.body_bytes_max + self._file_bytes.get(scope["path"], 0) * 4 // 3
 
     def at_headers(self, scope: Scope) -> None:
         """Refuse a request by its headers.
@@ -560,8 +575,8 @@ class _Looks:
             raise HttpRefusal(421, "The header Host names another server.")
         if is_chunked and length:  # a proxy in between may take another end of the body for the right one
             raise HttpRefusal(400, "A body has one length: Content-Length, or Transfer-Encoding.", _CLOSE)
-        if length[:20].isdigit() and int(length[:20]) > self.settings.body_bytes_max:
-            raise _too_large(self.settings)
+        if length[:20].isdigit() and int(length[:20]) > (most := self.body_bytes_max(scope)):
+            raise _too_large(most)
 
     def at_page(self, scope: Scope) -> None:
         """Refuse a request without a key that changes something and comes from a page of another origin.
@@ -651,13 +666,16 @@ class _Place:
 
 
 class _Body:
-    """The body of a request, which has to arrive in time and keep to its size."""
+    """The body of a request, which has to arrive in time and keep to its size. Few large ones are read at once."""
 
-    def __init__(self, receive: Receive, settings: WebApplicationSettings, clock: Clock, began: float) -> None:
+    def __init__(
+        self, receive: Receive, looks: _Looks, most: int, clock: Clock, began: float, large: asyncio.Semaphore
+    ) -> None:
         self._receive = receive
-        self._settings = settings
+        self._usual, self._most = looks.settings.body_bytes_max, most
         self._clock = clock
-        self._until = began + settings.body_s
+        self._until = began + looks.settings.body_s
+        self._large, self._is_large = large, False
         self._size = 0
         self._is_over = False
 
@@ -675,10 +693,26 @@ class _Body:
         except TimeoutError:
             raise HttpRefusal(408, "The body did not arrive in time.", _CLOSE) from None
         self._size += len(part.get("body", b""))
-        if self._size > self._settings.body_bytes_max:
-            raise _too_large(self._settings)
+        if self._size > self._most:
+            raise _too_large(self._most)
+        if self._size > self._usual and not self._is_large:
+            await self._wait_for_others()
         self._is_over = not part.get("more_body", False)
         return part
+
+    async def _wait_for_others(self) -> None:
+        try:
+            async with self._clock.timeout(self._until - self._clock.monotonic()):
+                await self._large.acquire()
+        except TimeoutError:
+            raise busy(503, "Too many requests with files are under way.") from None
+        self._is_large = True
+
+    def close(self) -> None:
+        """The request is over, and its body is forgotten."""
+        if self._is_large:
+            self._is_large = False
+            self._large.release()
 
 
 class _Answer:
@@ -786,8 +820,8 @@ def _matches(route: BaseRoute, scope: Scope) -> bool:
     return bool(route.matches(scope)[0].value)
 
 
-def _too_large(settings: WebApplicationSettings) -> HttpRefusal:
-    return HttpRefusal(413, "The body is longer than {body_bytes_max} bytes.", body_bytes_max=settings.body_bytes_max)
+def _too_large(most: int) -> HttpRefusal:
+    return HttpRefusal(413, "The body is longer than {body_bytes_max} bytes.", body_bytes_max=most)
 
 
 def _is_ending() -> bool:

@@ -16,6 +16,7 @@ from actum.core.policy import Answer
 from actum.core.run.record import InputRequested, Intended
 from actum.journal.memory import MemoryJournal
 from actum.server.api.audit import AUDIT_RUNS
+from actum.server.api.runs.bodies import FILE_BYTES_MAX
 from actum.storage.place import open_journal
 from tests.patience import HANGS_S
 
@@ -431,3 +432,6 @@ async def test_files_come_along_with_a_question_and_a_tool_is_handed_them() -> N
             refused = await it.ask("POST", "/v1/runs", {"question": "x", "attachments": [file | wrong]})
             assert (refused.status_code, place in refused.text) == (422, True), refused.text
         assert (await it.ask("POST", "/v1/runs", body | {"execute_async": True})).status_code == 422
+        large = {**file, "data": "A" * (FILE_BYTES_MAX // 3 * 4)}
+        refused = await it.ask("POST", "/v1/runs", body | {"attachments": [large, file]})
+        assert (refused.status_code, refused.json()["code"]) == (413, "content_too_large")

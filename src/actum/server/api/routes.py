@@ -86,6 +86,7 @@ class ApiRoutes:
     Attributes:
         api: the runs that the door carries out.
         streams: the streams of events that are open.
+        file_bytes: the paths that take files; see `TakesFiles`.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class ApiRoutes:
         self._drain_s = drain_s
         operations = [*OPERATIONS, *recorded(features)]
         self.api.offers = offered(operations)
+        self.file_bytes = {each.path: each.file_bytes for each in operations if each.file_bytes}
         self._document = whole_document(features)
         self._routes: list[BaseRoute] = [
             Route(path, endpoint=_Place(self.api, self.streams, {each.method.upper(): each for each in operations}))

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from ....core.json import Json, JsonObject
 from ....core.message import Usage
+from ....core.provenance import Origins
 from ..approvals.bodies import Approval
 from ..calls import CallFailure, SaidCall
 from ..fields import CheckedPart, Cursor, Limit, Moment, Name, SessionId
@@ -24,6 +25,8 @@ RunStatus = Literal[
 waits for is answered. `interrupted`: the process that carried the run out has ended; `resume` goes on with the run."""
 
 
+FILE_BYTES_MAX = 20 * 1024 * 1024
+"""The files of one question have at most this many bytes together."""
 FOLLOWED_MAX = 64
 """At most this many runs are followed by one stream."""
 RunPlace = Annotated[str, Meta(max_length=220, pattern=r"^[^:\u0000-\u001f\u007f]{1,200}(:(-1|[0-9]{1,9}))?$")]
@@ -52,8 +55,8 @@ class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
         agent: the name of the agent; may be left out where the server has one agent.
         session: the conversation that the question belongs to, by an id that the caller chooses; empty for a question
             that stands alone.
-        attachments: files for the tools of the agent, which get them by the handles `att_1`, `att_2`, ... The body of a
-            request, files included, has the limit `body_bytes` of the server.
+        attachments: files for the tools of the agent, which get them by the handles `att_1`, `att_2`, ... They may have
+            20 MB together, in Base64 a third more; the rest of the body has the limit `body_bytes` of the server.
         tool_choice: whether the run must call a tool: `auto`, `none`, `required` or a tool's name (the run begins with
             a call), or the names of the only tools that it may call; null for what the agent's settings say.
     """
@@ -326,6 +329,9 @@ class RunEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
         call: the place of the call that the event is about: number of the event that asked for it, and index.
         tool: the tool of that call.
         arguments: what the tool got.
+        version: the digest of the tool's definition, of a call that is made.
+        rule: the rule of the policy that allowed the call, asked for it, or denied it.
+        origins: where each argument came from, by its path, of a call that may change something.
         attempt: which attempt at the call; 0 where there is none.
         result: what the call came to.
         error: why the call failed.
@@ -350,6 +356,9 @@ class RunEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     call: str = ""
     tool: str = ""
     arguments: JsonObject | None = None
+    version: str = ""
+    rule: str = ""
+    origins: Origins = {}
     attempt: int = 0
     result: Json = None
     error: CallFailure | None = None

@@ -28,6 +28,7 @@ from ..records import POLL_S, Recorded, Records, cursors, no_agent, told_problem
 from ..tasks.bodies import TaskAccepted
 from ..work import CANCEL_S
 from .bodies import (
+    FILE_BYTES_MAX,
     CancelBody,
     EventsQuery,
     ForkBody,
@@ -67,6 +68,8 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
         await agent.checked_choice(body.tool_choice)
     except UsageError as error:
         raise Refusal(422, "invalid", "{why}", why=error) from None
+    if sum(len(each.data) for each in body.attachments) > FILE_BYTES_MAX:
+        raise Refusal(413, "content_too_large", "The files are longer than {most} bytes together.", most=FILE_BYTES_MAX)
     if body.execute_async and body.attachments:
         raise Refusal(422, "invalid", "attachments: a task takes no files. Ask without execute_async.")
     if body.execute_async:
@@ -394,11 +397,12 @@ OPERATIONS: tuple[Operation, ...] = (
         scopes=("runs",),
         body=RunBody,
         takes_key=True,
+        file_bytes=FILE_BYTES_MAX,
         example={"agent": "desk", "question": "What is 2 and 3?", "session": "c1"},
         replies={
             202: AnswerKind(
                 means="The run is on record and under way, and `Location` names it. With `execute_async` the run is a "
-                "and `Location` names the task.",
+                "task, and `Location` names the task.",
                 body=RunBegun,
                 others=(TaskAccepted,),
                 example=BEGUN,

@@ -219,12 +219,13 @@ class EventFold:
         match record:
             case Intended():
                 event = self._event(entry, "intended", arguments=record.arguments)
-                event = structs.replace(event, attempt=record.attempt)
+                event = structs.replace(event, attempt=record.attempt, version=record.version, rule=record.rule)
+                event = structs.replace(event, origins=record.origins)
             case CallCompleted():
                 event = self._event(entry, "call_completed", result=record.result)
                 event = structs.replace(event, is_final=record.final)
             case CallRefused():
-                event = self._event(entry, "call_refused", result=record.result)
+                event = structs.replace(self._event(entry, "call_refused", result=record.result), rule=record.rule)
             case PrecheckDone():
                 event = self._event(entry, "precheck_done")
             case CallParked():
@@ -235,7 +236,7 @@ class EventFold:
 
     def _asked(self, entry: Entry, record: InputRequested, pending: Pending) -> RunEvent:
         event = self._event(entry, "input_requested", text=pending.message)
-        event = structs.replace(event, approval=pending.id, kind=pending.kind)
+        event = structs.replace(event, approval=pending.id, kind=pending.kind, rule=record.rule)
         if pending.call is None:
             return event
         place = CallRef(record.cause, record.index)
