@@ -455,7 +455,9 @@ async def test_new_settings_hold_from_the_next_request_on_and_broken_ones_change
 class WithFiles(Echo):
     """A door of which one path takes files of 3,000 bytes, 4,000 in Base64."""
 
-    file_bytes = {"/files": 3_000}
+    @property
+    def file_bytes(self) -> dict[str, int]:
+        return {"/files": 3_000}
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -464,6 +466,8 @@ class WithFiles(Echo):
     async def _files(self, request: Request) -> Response:
         body = await request.body()
         self.finished += 1
+        if self.finished == LARGE_BODIES_MAX:
+            self.entered.set()
         await self.gate.wait()
         return PlainTextResponse(f"{len(body)}")
 
@@ -474,8 +478,7 @@ async def test_a_path_that_takes_files_has_longer_bodies_and_few_of_these_are_re
         for path, size, status in (("/echo", 1_001, 413), ("/files", 5_001, 413)):
             assert (await client.post(path, content=b"x" * size)).status_code == status
         asked = [asyncio.create_task(client.post("/files", content=b"x" * 5_000)) for _ in range(LARGE_BODIES_MAX)]
-        while door.finished < LARGE_BODIES_MAX:
-            await asyncio.sleep(0)
+        await door.entered.wait()
         late = await client.post("/files", content=b"x" * 5_000)
         assert (late.status_code, late.headers["retry-after"]) == (503, "1")
         small = asyncio.create_task(client.post("/files", content=b"x" * 1_000))

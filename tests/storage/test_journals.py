@@ -16,7 +16,7 @@ from actum.call.asking.inbox import answer_pending, page_of_waiting
 from actum.core.call import Failure, ToolCall, ToolResult
 from actum.core.errors import ActumError, Busy, JournalError, UnknownName, UsageError
 from actum.core.interfaces import Journal, RunFilter
-from actum.core.message import Reply
+from actum.core.message import Reply, UserMessage
 from actum.core.run.chain import against_head, verify, verify_ledger
 from actum.core.run.pending import Pending
 from actum.core.run.record import (
@@ -361,7 +361,8 @@ async def test_runs_are_found_by_tools_errors_and_version_until_they_are_forgott
     failed = ToolResult("1", error=Failure("timeout", "too late"))
     calls = (("r1", "north", "pay"), ("r2", "north", "add"), ("r3", "south", "pay"), ("r4", "north", "pay"))
     for run_id, tenant, tool in calls:
-        journal.append(run_id, msgspec.structs.replace(first, tenant=tenant, version=2 * (run_id != "r4")))
+        asked = (UserMessage.of(f"Please {tool} Ada, {run_id}! 给小王付款"),)
+        journal.append(run_id, msgspec.structs.replace(first, tenant=tenant, version=2 * (run_id != "r4"), said=asked))
         journal.append(run_id, CallsRequested((ToolCall("1", tool, {}), ToolCall("2", "x\0" * 200, {})), "person"))
     journal.append("r1", CallRefused(1, 0, failed))
     journal.append("r2", Ended("stopped", "", "cancelled"))
@@ -375,6 +376,13 @@ async def test_runs_are_found_by_tools_errors_and_version_until_they_are_forgott
         ({"version": 2, "tenant": "south"}, ["r3"]),
         ({"tool": "pay", "run_id": ("r3", "r4"), "agent": "a"}, ["r4", "r3"]),
         ({"tool": "x\0" * 200, "tenant": "south"}, ["r3"]),
+        ({"text": "PAY ada", "tenant": "north"}, ["r4", "r1"]),
+        ({"text": "r2"}, ["r2"]),
+        ({"text": "小王", "tool": "pay", "version": 2}, ["r3", "r1"]),
+        ({"text": "王"}, ["r4", "r3", "r2", "r1"]),
+        ({"text": "王小"}, []),
+        ({"text": "pa"}, []),
+        ({"text": "?!"}, []),
         ({"tool": "p%"}, []),
         ({"tool": "' OR 1=1 --"}, []),
     ]

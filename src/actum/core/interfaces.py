@@ -510,6 +510,7 @@ class RunFilter(TypedDict, total=False):
         tool: only runs in which a call of this tool was asked for; as `error` and `version`, for lists of runs alone.
         error: only runs in which a call had this error, or that stopped for this reason.
         version: only runs by the publication of this number; 0 for all.
+        text: only runs whose question has all words of this text.
     """
 
     run_id: tuple[str, ...]
@@ -527,6 +528,7 @@ class RunFilter(TypedDict, total=False):
     tool: str
     error: str
     version: int
+    text: str
 
 
 class TaskIndex(Protocol):

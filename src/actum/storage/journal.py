@@ -95,7 +95,8 @@ _ONE_TURN_MORE = """INSERT INTO conversations
 _ALL_TURNS = """INSERT INTO conversations
     SELECT tenant, owner, conversation, count(*), min(place), max(place) FROM runs
     WHERE tenant = ? AND owner = ? AND conversation = ? GROUP BY tenant, owner, conversation"""
-_MARK = "INSERT INTO run_marks SELECT tenant, ?, place FROM runs WHERE run_id = ? ON CONFLICT DO NOTHING"
+_MARKS = """INSERT INTO run_marks SELECT tenant, given.mark, place FROM runs, ({given}) AS given WHERE run_id = ?
+    ON CONFLICT DO NOTHING"""
 _IDS_MAX = 1_000
 """So many runs are read by one query at most."""
 _KEPT_MAX = 50_000
@@ -404,13 +405,28 @@ class DatabaseJournal:
     async def runs(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[RunFilter]) -> list[RunSummary]:
         # A journal of an older format has neither tenants nor kinds.
         line = _prefixed("runs") if self._format == FORMAT else _LINE.replace("tenant, kind", "'', ''")
-        table, where = _marked_runs(wanted)
+        marks = await self._marks(wanted)
+        table, where = _marked_runs(wanted, marks)
         if behind:
             where.add("runs.place < (SELECT place FROM runs WHERE run_id = ?)", behind)
         order = "first.place" if table != "runs" else "place"
         query = f"SELECT {line} FROM {table} {where} ORDER BY {order} DESC {_at_most(limit)}"
         rows = await self._writer.ask(lambda database: database.execute(query, where.values))
         return [_summary(row) for row in rows]
+
+    async def _marks(self, wanted: RunFilter) -> Sequence[str]:
+        """The marks that a filter asks for. The rows of the first are read: the mark that the fewest runs have."""
+        marks = marks_wanted(wanted)
+        if len(marks) < 2:
+            return marks
+        where = Conditions.of({"tenant": wanted.get("tenant")})
+        where.add("mark = ?", "")
+        query = f"SELECT count(*) FROM (SELECT 1 FROM run_marks {where} LIMIT {_RARE}) AS found"
+
+        def count(database: Database, mark: str) -> int:
+            return _int(database.execute(query, [*where.values[:-1], mark])[0][0])
+
+        return await self._writer.ask(lambda database: sorted(marks, key=lambda mark: count(database, mark)))
 
     async def statuses(self, *, limit: int = 50, tenant: str | None = None) -> dict[str, str]:
         where = Conditions.of({"tenant": tenant if self._format == FORMAT else None})
@@ -425,10 +441,11 @@ class DatabaseJournal:
         return bool(await self._writer.ask(lambda database: database.execute(query, where.values)))
 
     async def count_runs(self, *, most: int | None = None, **wanted: Unpack[RunFilter]) -> dict[str, int]:
-        table, where = _marked_runs(wanted)
+        marks = await self._marks(wanted)
+        table, where = _marked_runs(wanted, marks)
         query, values = f"SELECT status, count(*) FROM {table} {where} GROUP BY status", where.values
         if most is not None:
-            query, values = _counted_up_to(most, wanted)
+            query, values = _counted_up_to(most, wanted, marks)
         if {
             name for name, value in wanted.items() if _is_asked(name, value)
         } <= _COUNTED and self._format == FORMAT:  # what has ended is counted already; it may be very much
@@ -596,8 +613,9 @@ class DatabaseJournal:
             database.execute(_FURTHER, (run_id, run_id, entry.number - 1, previous, *row))
         if is_telling(record):
             _tell(database, run_id, record, entry.at)
-        for mark in marks:
-            database.execute(_MARK, (mark, run_id))
+        if marks:
+            given = " UNION ALL ".join(["SELECT CAST(? AS TEXT) AS mark"] * len(marks))
+            database.execute(_MARKS.format(given=given), (*marks, run_id))
         task = _tell_task(database, run_id, record, entry) if may_tell_of_task(record) else None
         # A task that is not over may be tried again: its secret values stay for the next attempt.
         if ends_secrets(record) and (task is None or task.is_finished):
@@ -767,12 +785,11 @@ class Conditions:
         return f"WHERE {' AND '.join(self._conditions)}" if self._conditions else ""
 
 
-def _marked_runs(wanted: Mapping[str, object]) -> tuple[str, Conditions]:
+def _marked_runs(wanted: Mapping[str, object], marks: Sequence[str]) -> tuple[str, Conditions]:
     """The table of a list of runs, and the conditions of a filter there. The rows of one mark stand in the order of the
     list, so that a page reads what is on the page.
     """
     where = Conditions.of(wanted, "runs")
-    marks = marks_wanted(wanted)
     if not marks:
         return "runs", where
     tenant = wanted.get("tenant")
@@ -787,11 +804,11 @@ def _marked_runs(wanted: Mapping[str, object]) -> tuple[str, Conditions]:
     return "run_marks AS first CROSS JOIN runs", where
 
 
-def _counted_up_to(most: int, wanted: Mapping[str, object]) -> tuple[str, list[object]]:
+def _counted_up_to(most: int, wanted: Mapping[str, object], marks: Sequence[str]) -> tuple[str, list[object]]:
     """The query that counts runs of each status up to a number, and its values."""
     parts, values = [], []
     for status in (*_UNDER_WAY, *OVER):
-        table, where = _marked_runs(wanted)
+        table, where = _marked_runs(wanted, marks)
         where.add("runs.status = ?", status)
         parts.append(f"SELECT '{status}', count(*) FROM (SELECT 1 FROM {table} {where} LIMIT {int(most)}) AS found")
         values += where.values
@@ -811,6 +828,8 @@ _COMPARED = {"since": ("started", ">="), "until": ("started", "<")}
 
 _COUNTED = frozenset({"tenant", "kind", "agent", "model", "status"})
 """The filters by which the table `counted` can answer."""
+_RARE = 1_000
+"""So many rows of a mark are counted to find the mark of the fewest."""
 _UNDER_WAY = ("running", "waiting", "paused")
 """Runs that stand so are not in the table `counted`: see `schema`."""
 

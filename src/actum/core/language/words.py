@@ -8,7 +8,7 @@ of a text is not guessed.
                                               of Chinese single signs
 
 `terms_of` makes terms for `core.stored.word_index` of a text: words by their English stems, without words that say
-nothing.
+nothing. `written_words` takes words as they are written, and all of them.
 """
 
 from __future__ import annotations
@@ -82,6 +82,20 @@ def terms_of(text: str) -> Counter[str]:
         else:
             terms.update(stem(word) for word in split_name(run) if word not in STOP_WORDS)
     return terms
+
+
+def written_words(text: str) -> list[str]:
+    """The words of a text in small letters, each once, in their order; of languages without spaces pairs of signs, and
+    single Chinese signs.
+
+    >>> written_words("Pay Ada, pay! 付款")
+    ['pay', 'ada', '付款', '付', '款']
+    """
+    found: dict[str, None] = {}
+    for dense, run in runs_of(text):
+        words = [*pairs_of(run), *_HAN.findall(run)] if dense else split_name(run)
+        found.update(dict.fromkeys(words))
+    return list(found)
 
 
 def pairs_of(run: str) -> list[str]:

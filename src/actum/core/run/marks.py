@@ -1,4 +1,5 @@
-"""By what a run is found that its line in the list of runs does not say: its tools, its errors, a version.
+"""By what a run is found that its line in the list of runs does not say: its tools, its errors, a version, the words of
+its question.
 
 A mark is a short text. A journal keeps the marks of each run in an index of their own, written with the records that
 they follow from, and deletes them when the run is forgotten.
@@ -9,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from ..language.words import written_words
 from .record import CallCompleted, CallRefused, CallsRequested, Ended, Intended, ModelReplied, Record, Started
 
 MARK_MAX = 200
 """A name that is longer is cut, here and where it is asked for."""
+WORDS_MAX = 100
+"""A run is found by the first words of its question, and a question is looked for by its first words."""
+TEXT_CHARS_MAX = 2_000
+"""So much of a question is looked at for words."""
 
 
 def marks_of(record: Record) -> Sequence[str]:
@@ -27,18 +33,26 @@ def marks_of(record: Record) -> Sequence[str]:
             return () if record.result.error is None else (_mark("error", record.result.error.code),)
         case Ended(status="stopped" | "failed") if record.reason:
             return (_mark("error", record.reason),)
-        case Started() if record.version:
-            return (_mark("version", record.version),)
+        case Started():
+            version = [_mark("version", record.version)] if record.version else []
+            return version + [_mark("text", word) for word in _words(record.question)]
         case _:
             return ()
 
 
 def marks_wanted(wanted: Mapping[str, object]) -> list[str]:
     """The marks that a `RunFilter` asks for: a run has to have all of them."""
-    return [_mark(name, value) for name in MARKED if (value := wanted.get(name))]
+    marks = [_mark(name, value) for name in MARKED if name != "text" and (value := wanted.get(name))]
+    if text := str(wanted.get("text") or ""):
+        marks += [_mark("text", word) for word in _words(text) or [""]]  # no run has the empty word
+    return marks
 
 
-MARKED = ("tool", "error", "version")
+def _words(text: str) -> list[str]:
+    return written_words(text[:TEXT_CHARS_MAX])[:WORDS_MAX]
+
+
+MARKED = ("tool", "error", "version", "text")
 """The parts of a `RunFilter` that are found by marks."""
 
 

@@ -169,6 +169,8 @@ class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
         tool: only runs in which a call of this tool was asked for.
         error: only runs in which a call had this error, such as `timeout`, or that stopped for this reason.
         version: only runs by the publication of this number; 0 for all.
+        text: only runs whose question has all words of this text, whole words in any order; of a long question the
+            first 100 words count.
         since: only runs that began then or later, in seconds since 1970.
         until: only runs that began before then; 0 for no limit.
         count: whether the answer says how many runs fit, beyond this part of the list.
@@ -185,6 +187,7 @@ class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     tool: Name = ""
     error: Name = ""
     version: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
+    text: Annotated[str, Meta(max_length=500)] = ""
     since: Moment = 0.0
     until: Moment = 0.0
     count: bool = False

@@ -271,6 +271,7 @@ def _wanted(query: RunsQuery, who: Identity, tenant: str | None) -> RunFilter:
         tool=query.tool,
         error=query.error,
         version=query.version,
+        text=query.text,
     )
     if allows(who, ("admin",)):
         wanted["principal"] = query.principal
@@ -342,6 +343,7 @@ _LIST = Command(
         "tool": CommandOption(help="Only runs in which a call of this tool was asked for."),
         "error": CommandOption(help="Only runs in which a call had this error, or that stopped for this reason."),
         "version": CommandOption(help="Only runs by the publication of this number."),
+        "text": CommandOption(help="Only runs whose question has all words of this text."),
         "count": CommandOption(is_hidden=True),
         "counts": CommandOption(is_hidden=True),
         "limit": CommandOption(help="How many, the newest first."),
