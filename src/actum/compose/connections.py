@@ -24,6 +24,7 @@ from ..core.stores import Stores
 from ..core.user import User
 from ..features.connections import CONNECTIONS, ModelConnection
 from ..models.catalog import PROVIDERS, Connection, open_connected, place_of
+from ..models.local_servers import find_local_models
 from ..server.api.api import KeptSecrets
 from ..server.api.connected import Outcome, key_name
 from ..server.models.upstream import ModelRoute, ModelUpstream
@@ -34,6 +35,8 @@ from ..transport.upstream_client import UpstreamClient
 
 log = logging.getLogger("actum.server")
 
+LOOK_S = 0.5
+"""How long servers of this machine have to list their models, in seconds."""
 TEST_S = 30.0
 """The longest silence of a model that is tested, in seconds."""
 TEST_TOKENS = 200
@@ -122,6 +125,11 @@ class ModelConnections:
         """
         row = next((row for row in await self.rows(tenant) if row.name == name), None)
         return None if row is None else (await self._open(tenant, row)).route
+
+    async def local(self) -> Sequence[tuple[str, str]]:
+        """The models that servers on this machine list; see `models.local_servers`."""
+        found = [model.name.split(":", 1) for model in await find_local_models(self._environment, wait_s=LOOK_S)]
+        return [(provider, name) for provider, name in found]
 
     # Addresses and keys -----------------------------------------------------------------------------------------------
 

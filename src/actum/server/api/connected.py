@@ -64,6 +64,9 @@ class TenantModels(Protocol):
             UsageError: a variable of the environment holds what is no address.
         """
 
+    async def local(self) -> Sequence[tuple[str, str]]:
+        """The models that servers on this machine list: the provider, and the name there."""
+
     async def check(self, row: ModelConnection) -> None:
         """The address of a connection may be reached. A name that nobody knows now is looked at when it is asked.
 

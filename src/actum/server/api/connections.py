@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import Meta, Struct, structs
 
 from ...core.errors import UsageError
+from ...core.identity import Identity
 from ...core.json import JsonObject
 from ...core.secrets.store import ModelKeyStore, SecretValue
 from ...core.stores import Transaction
@@ -84,13 +85,43 @@ class ConnectionInfo(Struct, frozen=True, kw_only=True):
     default: bool
 
 
+class ProviderInfo(Struct, frozen=True, kw_only=True):
+    """A provider that a connection may name.
+
+    Attributes:
+        name: its prefix, such as `openai`.
+        wants_key: whether it answers nobody without a key.
+    """
+
+    name: str
+    wants_key: bool
+
+
+class FoundModel(Struct, frozen=True, kw_only=True):
+    """A model that a server on this machine lists.
+
+    Attributes:
+        provider: the kind of server, such as `ollama`.
+        model: the name of the model there.
+    """
+
+    provider: str
+    model: str
+
+
 class ConnectionPage(ListPart[ConnectionInfo], frozen=True, kw_only=True):
     """The connected models.
 
     Attributes:
         items: the connections, by name.
         next: always null: all connections are told.
+        providers: the providers that a connection may name.
+        local: the models that answer on this machine now; told to the person who started the studio, in the session
+            that began with it.
     """
+
+    providers: tuple[ProviderInfo, ...]
+    local: tuple[FoundModel, ...] = ()
 
 
 class ConnectionTested(Struct, frozen=True, kw_only=True):
@@ -106,8 +137,17 @@ class ConnectionTested(Struct, frozen=True, kw_only=True):
 
 async def list_connections(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """The models that the caller's tenant has connected, by name."""
-    rows = await _of(api).rows(asked.who.tenant)
-    return ApiReply(ConnectionPage(items=tuple(map(connection_info, rows)), next=None))
+    connections = _of(api)
+    rows = await connections.rows(asked.who.tenant)
+    found = await connections.local() if _is_own(api, asked.who) else ()
+    return ApiReply(
+        ConnectionPage(
+            items=tuple(map(connection_info, rows)),
+            next=None,
+            providers=tuple(ProviderInfo(name=name, wants_key=row.key_needed) for name, row in PROVIDERS.items()),
+            local=tuple(FoundModel(provider=provider, model=model) for provider, model in found),
+        )
+    )
 
 
 async def set_connection(api: Api, asked: ApiRequest[None, ConnectionBody]) -> ApiReply:
@@ -198,7 +238,7 @@ async def _checked(api: Api, asked: ApiRequest[None, ConnectionBody], name: str)
         Refusal: it can be none, or its address may not be reached from here.
     """
     body, connections = asked.body, _of(api)
-    is_own = api.browsers is not None and api.browsers.is_of_this_machine(asked.who)
+    is_own = _is_own(api, asked.who)
     if not _NAME.fullmatch(name):
         raise Refusal(422, "invalid", "The name of a connection has up to 100 letters, digits, `.`, `_` and `-`.")
     if body.key and not _KEY.fullmatch(body.key):
@@ -229,6 +269,11 @@ async def _checked(api: Api, asked: ApiRequest[None, ConnectionBody], name: str)
     except HttpFailure as failure:
         raise Refusal(422, "address", "This address may not be reached from here: {why}.", why=failure) from None
     return row
+
+
+def _is_own(api: Api, who: Identity) -> bool:
+    """Whether a request is made in the session of the person who started the studio."""
+    return api.browsers is not None and api.browsers.is_of_this_machine(who)
 
 
 def _is_address(url: str) -> bool:
@@ -285,7 +330,14 @@ OPERATIONS: tuple[Operation, ...] = (
         scopes=("admin",),
         replies={
             200: AnswerKind(
-                means="The connections.", body=ConnectionPage, example={"items": [_CONNECTION], "next": None}
+                means="The connections.",
+                body=ConnectionPage,
+                example={
+                    "items": [_CONNECTION],
+                    "next": None,
+                    "providers": [{"name": "openai", "wants_key": True}],
+                    "local": [{"provider": "ollama", "model": "qwen3:8b"}],
+                },
             )
         },
         errors=(409,),
