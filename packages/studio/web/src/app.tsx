@@ -13,15 +13,17 @@ import {
 import { useEffect, useReducer, useRef } from "react";
 
 import { ask, isProblem } from "./core/api";
-import { useApprovals } from "./core/approvals";
+import { answeredBy, useApprovals } from "./core/approvals";
 import { useConnection, useFeed } from "./core/follow";
 import { usePreferences, useText } from "./core/language";
 import type { Page } from "./core/page";
 import { keepToken, token } from "./core/session";
 import { COMMON } from "./core/texts";
-import type { Session } from "./core/types";
+import { told } from "./core/shown";
+import type { Approval, Session } from "./core/types";
 import { PAGES } from "./pages";
 import { Failure } from "./parts/failure";
+import { Keys } from "./parts/keys";
 import { SignIn } from "./parts/sign-in";
 import { useTold, tell } from "./parts/status";
 
@@ -129,7 +131,7 @@ function SignedIn({ session }: { session: Session }) {
             ))}
           </ul>
         </nav>
-        <span className="who">{session.user}</span>
+        <span className="who">{told(session.user)}</span>
         <button type="button" onClick={leave}>
           {say("signOut")}
         </button>
@@ -139,6 +141,7 @@ function SignedIn({ session }: { session: Session }) {
         <Outlet />
       </main>
       <Told />
+      <Keys />
     </>
   );
 }
@@ -166,21 +169,32 @@ function Told() {
 function Connection() {
   const say = useText(COMMON);
   const isLost = useConnection((each) => each.isLost);
-  return <p role="status">{isLost ? say("offline") : ""}</p>;
+  return (
+    <p role="status" className="lost">
+      {isLost ? say("offline") : ""}
+    </p>
+  );
 }
 
-/** How many approvals wait; each new one is told once. */
+/** How many approvals wait; each new one is told once, and who answered one elsewhere. */
 function useWaiting(session: Session): number {
   const say = useText(COMMON);
-  const known = useRef<Set<string>>(undefined);
+  const known = useRef<Map<string, Approval>>(undefined);
   const may = session.scopes.some((each) => ["admin", "approve", "runs"].includes(each));
   const { data } = useApprovals(may);
   useEffect(() => {
     if (!data) return;
-    const fresh = data.items.filter((each) => known.current && !known.current.has(each.id));
-    known.current = new Set(data.items.map((each) => each.id));
-    const last = fresh.at(-1);
-    if (last) tell(say("newApproval", { tool: last.tool || last.kind }));
+    const before = known.current;
+    known.current = new Map(data.items.map((each) => [each.id, each]));
+    const last = data.items.findLast((each) => before && !before.has(each.id));
+    if (last) tell(say("newApproval", { tool: told(last.tool || last.kind) }));
+    for (const gone of before?.values() ?? []) {
+      if (known.current.has(gone.id) || data.next) continue;
+      void answeredBy(gone).then(
+        (who) => who && tell(say("answeredBy", { who: told(who), tool: told(gone.tool || gone.kind) })),
+        () => undefined, // it was another tenant's, or is forgotten: there is nobody to name
+      );
+    }
   }, [data, say]);
   return data?.count ?? 0;
 }

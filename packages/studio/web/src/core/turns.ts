@@ -1,5 +1,5 @@
 // A run as a person reads it: what was asked, the calls with what became of them, and what was said.
-import type { CallFailure, RunEvent } from "./types";
+import type { CallFailure, Origin, RunEvent } from "./types";
 import type { State } from "./texts";
 
 export interface Call {
@@ -13,6 +13,12 @@ export interface Call {
   result: unknown;
   error: CallFailure | null;
   approval: string;
+  /** The digest of the tool's definition. */
+  version: string;
+  rule: string;
+  origins: Record<string, Origin[]>;
+  /** Who answered what was asked about the call. */
+  answers: { by: string; verdict: string }[];
 }
 
 export type Step = { kind: "said"; text: string; number: number } | { kind: "calls"; calls: Call[]; number: number };
@@ -36,6 +42,7 @@ export function isLast(entry: RunEvent): boolean {
 export function turn(entries: readonly RunEvent[]): Turn {
   const found: Turn = { question: "", steps: [], status: "running", reason: "", isOver: false };
   const calls = new Map<string, Call>();
+  const asked = new Map<string, Call>();
   const called = (entry: RunEvent): Call => {
     const id = entry.call || String(entry.number);
     const known = calls.get(id);
@@ -51,6 +58,10 @@ export function turn(entries: readonly RunEvent[]): Turn {
       result: undefined,
       error: null,
       approval: "",
+      version: "",
+      rule: "",
+      origins: {},
+      answers: [],
     };
     calls.set(id, made);
     const last = found.steps.at(-1);
@@ -67,14 +78,27 @@ export function turn(entries: readonly RunEvent[]): Turn {
         if (entry.text) found.steps.push({ kind: "said", text: entry.text, number: entry.number });
         break;
       case "intended":
-        Object.assign(called(entry), { state: "running", attempt: entry.attempt ?? 1, arguments: entry.arguments ?? {} });
+        Object.assign(called(entry), {
+          state: "running",
+          attempt: entry.attempt ?? 1,
+          arguments: entry.arguments ?? {},
+          version: entry.version ?? "",
+          rule: entry.rule ?? "",
+          origins: entry.origins ?? {},
+        });
         break;
       case "call_parked":
       case "input_requested":
-        if (entry.call || entry.tool) Object.assign(called(entry), { state: "waiting", approval: entry.approval ?? "" });
+        if (entry.call || entry.tool) {
+          const call = Object.assign(called(entry), { state: "waiting", approval: entry.approval ?? "" });
+          if (entry.arguments) call.arguments = entry.arguments;
+          call.rule = entry.rule || call.rule;
+          asked.set(call.approval, call);
+        }
         found.status = "waiting";
         break;
       case "input_given":
+        asked.get(entry.approval ?? "")?.answers.push({ by: entry.by ?? "", verdict: entry.verdict ?? "" });
         Object.assign(found, { status: "running", isOver: false });
         break;
       case "call_refused":
@@ -82,7 +106,7 @@ export function turn(entries: readonly RunEvent[]): Turn {
         const call = called(entry);
         const error = entry.error ?? null;
         const state: State = error ? (OVER[error.code] ?? (entry.type === "call_refused" ? "denied" : "failed")) : "done";
-        Object.assign(call, { state, error, result: entry.result, ended: entry.at });
+        Object.assign(call, { state, error, result: entry.result, ended: entry.at, rule: entry.rule || call.rule });
         break;
       }
       case "ended":

@@ -9,6 +9,7 @@ export type Agent = Schemas["AgentInfo"];
 export type Approval = Schemas["Approval"];
 export type Approvals = Part<Approval>;
 export type AuditLine = Schemas["AuditLine"];
+export type Connections = Schemas["ConnectionPage"];
 export type CallFailure = Schemas["CallFailure"];
 export type Delta = Schemas["RunDelta"];
 export type Key = Schemas["KeyInfo"];

@@ -1,6 +1,8 @@
 // A form made of a JSON Schema, or of the values that are there: a field for each argument.
 import { useId } from "react";
 
+import { told } from "../core/shown";
+
 export type Values = Record<string, unknown>;
 
 interface FieldSchema {
@@ -30,7 +32,8 @@ export function written(value: unknown): string {
   return typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
 }
 
-export function Form(props: { schema?: FormSchema; values: Values; onChange: (values: Values) => void }) {
+/** `typed`: values that say of which type a field is, where no schema does. */
+export function Form(props: { schema?: FormSchema; values: Values; typed?: Values; onChange: (values: Values) => void }) {
   const properties = Object.entries(props.schema?.properties ?? {});
   const names = [...new Set([...properties.map(([name]) => name), ...Object.keys(props.values)])];
   const schemas = new Map(properties);
@@ -42,12 +45,17 @@ export function Form(props: { schema?: FormSchema; values: Values; onChange: (va
           name={name}
           schema={schemas.get(name) ?? {}}
           isRequired={props.schema?.required?.includes(name) ?? false}
-          value={Object.hasOwn(props.values, name) ? props.values[name] : undefined}
+          value={own(props.values, name)}
+          typed={own(props.typed ?? {}, name)}
           onChange={(value) => props.onChange(withOwn(props.values, name, value))}
         />
       ))}
     </div>
   );
+}
+
+function own(values: Values, name: string): unknown {
+  return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
 /** The values with one more; `__proto__` is a name like any other. */
@@ -60,21 +68,23 @@ function Field(props: {
   schema: FieldSchema;
   isRequired: boolean;
   value: unknown;
+  typed: unknown;
   onChange: (value: unknown) => void;
 }) {
   const id = useId();
   const { schema, value } = props;
   const note = schema.description ? `${id}-note` : undefined;
+  const name = told(props.name);
   return (
     <div className="field">
       {schema.type === "boolean" ? (
         <label>
           <input type="checkbox" checked={value === true} onChange={(event) => props.onChange(event.target.checked)} aria-describedby={note} />
-          {props.name}
+          {name}
         </label>
       ) : (
         <>
-          <label htmlFor={id}>{props.name}</label>
+          <label htmlFor={id}>{name}</label>
           {schema.enum ? (
             <select id={id} value={written(value)} onChange={(event) => props.onChange(read(event.target.value, schema.enum?.[0]))}>
               <option value="" />
@@ -89,14 +99,14 @@ function Field(props: {
               required={props.isRequired}
               aria-describedby={note}
               value={written(value)}
-              onChange={(event) => props.onChange(read(event.target.value, value, schema))}
+              onChange={(event) => props.onChange(read(event.target.value, props.typed, schema))}
             />
           )}
         </>
       )}
       {schema.description && (
         <p id={note} className="hint">
-          {schema.description}
+          {told(schema.description)}
         </p>
       )}
     </div>

@@ -42,23 +42,25 @@ export function SignIn({ providers, onSignedIn }: { providers: { name: string; u
   }
 
   return (
-    <main className="sign-in">
-      <h1>actum</h1>
+    <main className="sign-in card">
+      <h1 className="brand">actum</h1>
       {error ? <Failure error={error} /> : null}
       <form onSubmit={submit}>
         <label>
           {say("key")}
           <input type="password" role="textbox" autoComplete="off" value={key} onChange={(event) => setKey(event.target.value)} />
         </label>
-        <button type="submit" disabled={isBusy || !key}>
-          {say("signIn")}
-        </button>
+        <div className="buttons">
+          <button type="submit" className="primary" disabled={isBusy || !key}>
+            {say("signIn")}
+          </button>
+          {providers.map((each) => (
+            <a key={each.url} className="button" role="button" href={each.url}>
+              {say("signInWith", { name: each.name })}
+            </a>
+          ))}
+        </div>
       </form>
-      {providers.map((each) => (
-        <a key={each.url} className="button" href={each.url}>
-          {say("signInWith", { name: each.name })}
-        </a>
-      ))}
       <p className="hint">{say("howIn")}</p>
     </main>
   );

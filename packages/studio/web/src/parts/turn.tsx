@@ -1,20 +1,20 @@
 // One question with its calls and its answer: the same in the chat and on the page of a run.
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useDeferredValue } from "react";
 
 import { dictionary, useText } from "../core/language";
 import { told } from "../core/shown";
+import type { State } from "../core/texts";
 import type { Turn } from "../core/turns";
 import type { Approval } from "../core/types";
 import { CallCard } from "./call";
 import { StateText } from "./values";
 import { Waiting } from "./waiting";
-import type { State } from "../core/texts";
 
 const Markdown = lazy(() => import("./markdown"));
 
 const TEXTS = dictionary({ reason: "Reason: {reason}", writing: "writing…" }, { reason: "原因：{reason}", writing: "正在输入…" });
 
-export function TurnView({ turn, words, approvals }: { turn: Turn; words: string; approvals: Approval[] }) {
+export function TurnView({ turn, approvals }: { turn: Turn; approvals: Approval[] }) {
   const say = useText(TEXTS);
   const shown = new Set<string>();
   const approvalOf = (id: string) => {
@@ -24,11 +24,7 @@ export function TurnView({ turn, words, approvals }: { turn: Turn; words: string
   };
   const steps = turn.steps.map((step) =>
     step.kind === "said" ? (
-      <div key={step.number} className="said">
-        <Suspense fallback={<p>{told(step.text)}</p>}>
-          <Markdown text={step.text} />
-        </Suspense>
-      </div>
+      <Said key={step.number} text={step.text} />
     ) : (
       <div key={step.number} className="calls">
         {step.calls.map((call) => (
@@ -47,12 +43,6 @@ export function TurnView({ turn, words, approvals }: { turn: Turn; words: string
           <Waiting approval={each} />
         </div>
       ))}
-      {words && (
-        <div className="said writing" aria-busy="true">
-          {told(words)}
-        </div>
-      )}
-      {turn.status === "running" && !words && <p className="writing">{say("writing")}</p>}
       {turn.isOver && turn.status !== "done" && (
         <p>
           <StateText state={turn.status as State} /> {turn.reason && say("reason", { reason: told(turn.reason) })}
@@ -60,4 +50,29 @@ export function TurnView({ turn, words, approvals }: { turn: Turn; words: string
       )}
     </>
   );
+}
+
+function Said({ text }: { text: string }) {
+  return (
+    <div className="said">
+      <Suspense fallback={<p>{told(text)}</p>}>
+        <Markdown text={text} />
+      </Suspense>
+    </div>
+  );
+}
+
+/** What a model is saying now. It stands outside of the log, which tells a message once, when it is whole. */
+export function Writing({ turn, words }: { turn: Turn; words: string }) {
+  const say = useText(TEXTS);
+  const shown = useDeferredValue(words); // a long text is drawn anew with each word
+  if (words) {
+    return (
+      <div className="writing" aria-busy="true">
+        <Said text={shown || words} />
+      </div>
+    );
+  }
+  const isWaited = turn.status === "running" && !turn.isOver;
+  return isWaited ? <p className="writing dots">{say("writing")}</p> : null;
 }

@@ -24,6 +24,8 @@ export function Value({ value }: { value: unknown }) {
   );
 }
 
+const TRUSTED: readonly Origin["source"][] = ["user", "developer"];
+
 /** The arguments of a call, each with where its parts come from. */
 export function Arguments({ values, origins = {} }: { values: Record<string, unknown>; origins?: Record<string, Origin[]> }) {
   return (
@@ -46,12 +48,15 @@ function Origins({ origins }: { origins: Origin[] }) {
   if (!origins.length) return null;
   return (
     <ul className="origins">
-      {origins.map((each, place) => (
-        <li key={place} data-trusted={each.trusted ?? false}>
-          {say(`origin_${each.source}`, { tool: told(each.tool ?? "") })}
-          {!each.trusted && ` (${say("untrusted")})`}
-        </li>
-      ))}
+      {origins.map((each, place) => {
+        const isTrusted = each.trusted || TRUSTED.includes(each.source);
+        return (
+          <li key={place} data-trusted={isTrusted}>
+            {say(`origin_${each.source}`, { tool: told(each.tool ?? "") })}
+            {!isTrusted && ` (${say("untrusted")})`}
+          </li>
+        );
+      })}
     </ul>
   );
 }

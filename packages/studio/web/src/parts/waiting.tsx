@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
 import { ask } from "../core/api";
+import { noteOwn } from "../core/approvals";
 import { usePreferences, useText } from "../core/language";
 import { told, time } from "../core/shown";
 import { COMMON } from "../core/texts";
@@ -29,7 +30,8 @@ interface Given {
   arguments?: Values;
 }
 
-export function Waiting({ approval }: { approval: Approval }) {
+/** `isNamed`: the tool's name is seen beside it already. */
+export function Waiting({ approval, isNamed = false }: { approval: Approval; isNamed?: boolean }) {
   const say = useText(COMMON);
   const language = usePreferences((each) => each.language);
   const known = useQueryClient();
@@ -39,6 +41,7 @@ export function Waiting({ approval }: { approval: Approval }) {
   const [buttons, isSettled] = useSettled<HTMLDivElement>();
   const answered = useMutation({
     mutationFn: (body: Given) => ask("POST", `/v1/approvals/${encodeURIComponent(approval.id)}`, { body }),
+    onMutate: () => noteOwn(approval.id),
     onSettled: () => known.invalidateQueries({ queryKey: ["approvals"] }),
   });
   const isForm = approval.schema !== null && approval.kind !== "approval";
@@ -56,22 +59,25 @@ export function Waiting({ approval }: { approval: Approval }) {
     <div className="waiting">
       <div id={about}>
         {approval.message && <p>{told(approval.message)}</p>}
-        {approval.tool && <p className="tool">{told(approval.tool)}</p>}
+        {approval.tool && <p className={isNamed ? "unseen" : "tool"}>{told(approval.tool)}</p>}
         {!edited && approval.arguments && (
           <Arguments values={approval.arguments} origins={approval.origins as Parameters<typeof Arguments>[0]["origins"] & object} />
         )}
       </div>
-      {values && <Form {...(approval.schema ? { schema: approval.schema as FormSchema } : {})} values={values} onChange={setEdited} />}
+      {values && <Form {...(approval.schema ? { schema: approval.schema as FormSchema } : {})} values={values} typed={approval.arguments ?? {}} onChange={setEdited} />}
       {isQuestion && !isForm && (
         <label>
           {say("answer")}
           <textarea rows={2} value={text} onChange={(event) => setText(event.target.value)} />
         </label>
       )}
-      <p className="hint">
-        {approval.needs > 1 && `${say("agreed", { count: approval.agreed.length, needs: approval.needs })} `}
-        {approval.expires && say("expires", { time: time(approval.expires, language) })}
-      </p>
+      {(approval.needs > 1 || approval.expires) && (
+        <p className="hint">
+          {approval.needs > 1 && `${say("agreed", { count: approval.agreed.length, needs: approval.needs })} `}
+          {approval.missing.length > 0 && `(${approval.missing.map(told).join(", ")}) `}
+          {approval.expires && say("expires", { time: time(approval.expires, language) })}
+        </p>
+      )}
       <div className="buttons" ref={buttons}>
         {approval.verdicts.map((verdict) => (
           <button
@@ -89,6 +95,11 @@ export function Waiting({ approval }: { approval: Approval }) {
         {approval.verdicts.includes("approve") && approval.arguments && !edited && (
           <button type="button" onClick={() => setEdited(approval.arguments ?? {})}>
             {say("edit")}
+          </button>
+        )}
+        {edited && !isForm && (
+          <button type="button" onClick={() => setEdited(undefined)}>
+            {say("cancel")}
           </button>
         )}
       </div>

@@ -1,13 +1,14 @@
 // Who did what, why it was allowed, and what came of it.
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 
 import { ask } from "../../core/api";
 import { dictionary, usePreferences, useText } from "../../core/language";
-import { cut, told, time } from "../../core/shown";
+import { cut, told, time, visible } from "../../core/shown";
 import { COMMON } from "../../core/texts";
 import type { AuditLine, Part } from "../../core/types";
 import { Asked } from "../../parts/failure";
+import { Filters, TextFilter, useFilters } from "../../parts/filters";
 import { page } from "./page";
 
 const TEXTS = dictionary(
@@ -22,6 +23,15 @@ const TEXTS = dictionary(
     run: "Run",
     empty: "Nothing is on record that fits. Leave a filter out to see more.",
     any: "any",
+    tools: "name of a tool",
+    allowed: "allowed",
+    denied: "denied",
+    asked: "asked",
+    approved: "approved",
+    refused: "refused",
+    done: "done",
+    failed: "failed",
+    administered: "administered",
   },
   {
     at: "时间",
@@ -34,57 +44,56 @@ const TEXTS = dictionary(
     run: "运行",
     empty: "没有符合条件的记录。去掉一个筛选条件可以看到更多。",
     any: "任意",
+    tools: "工具名称",
+    allowed: "允许",
+    denied: "禁止",
+    asked: "询问",
+    approved: "批准",
+    refused: "拒绝",
+    done: "完成",
+    failed: "失败",
+    administered: "管理操作",
   },
 );
 
-const FILTERS = ["principal", "tool", "decision"] as const;
-const DECISIONS = ["allowed", "denied", "asked", "approved", "refused", "done", "failed", "administered"];
-
-type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
+const NAMES = ["tool", "principal", "decision"] as const;
+const DECISIONS = ["allowed", "denied", "asked", "approved", "refused", "done", "failed", "administered"] as const;
 
 export default function Audit() {
   const say = useText(TEXTS);
   const common = useText(COMMON);
   const title = useText(page.title)("title");
   const language = usePreferences((each) => each.language);
-  const filters: Filters = useSearch({ strict: false });
-  const navigate = useNavigate();
+  const [filters, filter] = useFilters(NAMES);
+  const decision = (name: string | undefined) => say(DECISIONS.find((each) => each === name) ?? "any");
   const query = useInfiniteQuery({
     queryKey: ["audit", filters],
     queryFn: ({ signal, pageParam }) =>
       ask<Part<AuditLine>>("GET", "/v1/audit", { signal, query: { ...filters, limit: 50, cursor: pageParam } }),
     initialPageParam: "",
     getNextPageParam: (last) => last.next,
+    placeholderData: keepPreviousData,
   });
-
-  function filter(name: keyof Filters, value: string) {
-    const next: Filters = { ...filters };
-    if (value) next[name] = value;
-    else delete next[name];
-    void navigate({ to: "." as string, search: next as never, replace: true });
-  }
 
   const lines = query.data?.pages.flatMap((each) => each.items);
   return (
     <>
       <h1>{title}</h1>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        {(["principal", "tool"] as const).map((name) => (
-          <label key={name}>
-            {say(name === "principal" ? "who" : "tool")}
-            <input value={filters[name] ?? ""} onChange={(event) => filter(name, event.target.value)} />
-          </label>
-        ))}
+      <Filters>
+        <TextFilter type="search" label={common("search")} hint={say("tools")} value={filters.tool ?? ""} onChange={(tool) => filter("tool", tool)} />
+        <TextFilter label={say("who")} value={filters.principal ?? ""} onChange={(who) => filter("principal", who)} />
         <label>
           {say("decision")}
           <select value={filters.decision ?? ""} onChange={(event) => filter("decision", event.target.value)}>
             <option value="">{say("any")}</option>
             {DECISIONS.map((each) => (
-              <option key={each}>{each}</option>
+              <option key={each} value={each}>
+                {say(each)}
+              </option>
             ))}
           </select>
         </label>
-      </form>
+      </Filters>
       <Asked
         query={{ data: lines, error: query.error, refetch: query.refetch }}
         empty={(found) => (found.length ? undefined : <p className="hint">{say("empty")}</p>)}
@@ -104,14 +113,14 @@ export default function Audit() {
               <tbody>
                 {found.map((line) => (
                   <tr key={`${line.run} ${line.number} ${line.decision} ${line.tool}`}>
-                    <td>{time(line.at, language)}</td>
+                    <td className="when">{time(line.at, language)}</td>
                     <td>{told(line.principal ?? "")}</td>
                     <td>{told(line.tool ?? "")}</td>
-                    <td className="value">{cut(told(line.arguments ?? ""), 200).text}</td>
-                    <td>{line.decision}</td>
+                    <td className="value">{cut(compact(line.arguments), 200).text}</td>
+                    <td>{decision(line.decision)}</td>
                     <td>{told(line.rule ?? "")}</td>
                     <td>{told(line.outcome ?? "")}</td>
-                    <td>
+                    <td className="when">
                       <Link to={`/runs/${line.run}` as string}>{line.run.slice(0, 12)}</Link>
                     </td>
                   </tr>
@@ -128,4 +137,12 @@ export default function Audit() {
       )}
     </>
   );
+}
+
+/** Arguments in one line. */
+function compact(values: Record<string, unknown> | null | undefined): string {
+  const written = (value: unknown) => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+  return Object.entries(values ?? {})
+    .map(([name, value]) => visible(`${name}: ${written(value)}`))
+    .join(", ");
 }

@@ -1,31 +1,35 @@
 // Talk with an agent: conversations at the side, each tool call as a card, and what waits for a person in its place.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 import { useSession } from "../../app";
 import { ask, isProblem } from "../../core/api";
 import { useApprovals } from "../../core/approvals";
 import { useRun } from "../../core/follow";
 import { useText } from "../../core/language";
+import { useWide } from "../../core/media";
 import { COMMON } from "../../core/texts";
 import { turn } from "../../core/turns";
 import type { Agent, Part, Run } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
 import { tell } from "../../parts/status";
-import { TurnView } from "../../parts/turn";
+import { TurnView, Writing } from "../../parts/turn";
 import { Connect } from "../settings/models";
-import { Composer } from "./composer";
+import { Composer, type Draft } from "./composer";
 import { Conversations } from "./conversations";
 import { page } from "./page";
 import { TEXTS } from "./texts";
 
 /** How many of the latest questions of a conversation are shown at first. */
 const SHOWN = 20;
+/** So near to its end, a conversation is followed as it grows. */
+const NEAR_PX = 160;
 
 export default function Chat() {
   const say = useText(TEXTS);
   const title = useText(page.title)("title");
+  const isWide = useWide();
   const { agent: given } = useParams({ strict: false }) as { agent?: string };
   const { session = "" } = useSearch({ strict: false }) as { session?: string };
   const navigate = useNavigate();
@@ -36,41 +40,51 @@ export default function Chat() {
   const go = (agent: string, conversation: string) =>
     navigate({ to: `/chat/${encodeURIComponent(agent)}` as string, search: (conversation ? { session: conversation } : {}) as never });
   return (
+    <Asked query={agents} empty={(part) => (part.items.length ? undefined : <Nobody title={title} />)}>
+      {(part) => {
+        const agent = given ?? part.items[0]?.name ?? "";
+        const chosen = part.items.find((each) => each.name === agent);
+        return (
+          <div className="chat">
+            <aside>
+              <h1>{title}</h1>
+              <label>
+                {say("agent")}
+                <select value={chosen ? agent : ""} onChange={(event) => void go(event.target.value, "")}>
+                  {!chosen && <option value="">{agent}</option>}
+                  {part.items.map((each) => (
+                    <option key={each.name}>{each.name}</option>
+                  ))}
+                </select>
+              </label>
+              <div className="buttons">
+                <button type="button" onClick={() => void go(agent, "")}>
+                  {say("newChat")}
+                </button>
+                <CopyLink agent={agent} />
+              </div>
+              <details key={String(isWide)} open={isWide}>
+                <summary>{say("conversations")}</summary>
+                <Conversations chosen={session} onChoose={(each) => void go(agent, each)} />
+              </details>
+            </aside>
+            {chosen ? (
+              <Conversation key={`${agent} ${session}`} agent={chosen} session={session} onBegun={(each) => void go(agent, each)} />
+            ) : (
+              <Failure error={new Error(say("unknownAgent", { agent }))} />
+            )}
+          </div>
+        );
+      }}
+    </Asked>
+  );
+}
+
+function Nobody({ title }: { title: string }) {
+  return (
     <>
       <h1>{title}</h1>
-      <Asked query={agents} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("noAgents")}</p>)}>
-        {(part) => {
-          const agent = given ?? part.items[0]?.name ?? "";
-          const chosen = part.items.find((each) => each.name === agent);
-          return (
-            <div className="chat">
-              <aside>
-                <label>
-                  {say("agent")}
-                  <select value={chosen ? agent : ""} onChange={(event) => void go(event.target.value, "")}>
-                    {!chosen && <option value="">{agent}</option>}
-                    {part.items.map((each) => (
-                      <option key={each.name}>{each.name}</option>
-                    ))}
-                  </select>
-                </label>
-                <div className="buttons">
-                  <button type="button" onClick={() => void go(agent, "")}>
-                    {say("newChat")}
-                  </button>
-                  <CopyLink agent={agent} />
-                </div>
-                <Conversations chosen={session} onChoose={(each) => void go(agent, each)} />
-              </aside>
-              {chosen ? (
-                <Conversation key={`${agent} ${session}`} agent={chosen} session={session} onBegun={(each) => void go(agent, each)} />
-              ) : (
-                <Failure error={new Error(say("unknownAgent", { agent }))} />
-              )}
-            </div>
-          );
-        }}
-      </Asked>
+      <p className="hint">{useText(TEXTS)("noAgents")}</p>
     </>
   );
 }
@@ -78,15 +92,17 @@ export default function Chat() {
 function CopyLink({ agent }: { agent: string }) {
   const say = useText(TEXTS);
   const common = useText(COMMON);
+  async function copy() {
+    const link = `${location.origin}/studio/chat/${encodeURIComponent(agent)}`;
+    try {
+      await navigator.clipboard.writeText(link);
+      tell(common("copied"));
+    } catch {
+      tell(link); // a page that is not served securely may not copy
+    }
+  }
   return (
-    <button
-      type="button"
-      onClick={() =>
-        navigator.clipboard
-          .writeText(`${location.origin}/studio/chat/${encodeURIComponent(agent)}`)
-          .then(() => tell(common("copied")), (error: unknown) => tell(String(error)))
-      }
-    >
+    <button type="button" onClick={() => void copy()}>
       {say("copyLink")}
     </button>
   );
@@ -96,12 +112,8 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
   const say = useText(TEXTS);
   const common = useText(COMMON);
   const known = useQueryClient();
-  const signedIn = useSession().data;
-  const connects = (signedIn?.scopes.includes("admin") && signedIn.features.includes("connections")) ?? false;
   const [most, setMost] = useState(SHOWN);
-  const [isConnecting, setConnecting] = useState(false);
-  const [question, setQuestion] = useState("");
-  const end = useRef<HTMLDivElement>(null);
+  const [draft, setDraft] = useState<Draft>({ text: "", branch: "" });
   const runs = useQuery({
     queryKey: ["runs of", session, most],
     queryFn: ({ signal }) => ask<Part<Run>>("GET", "/v1/runs", { signal, query: { session, limit: most } }),
@@ -110,41 +122,24 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
   const shown = (runs.data?.items ?? []).filter((each) => !each.parent).reverse();
   const last = shown.at(-1);
   const isRunning = last !== undefined && last.ended === null && last.status !== "interrupted";
-  useEffect(() => {
-    void end.current?.scrollIntoView({ block: "end" });
-  }, [shown.length]);
+  const [grows, follow] = useEnd();
   return (
     <section>
-      {session === "" && (
-        <div className="card">
-          <p>{agent.model.startsWith("embedded") ? say("emptyEmbedded") : say("empty")}</p>
-          <div className="samples">
-            {(["sampleSum", "sampleTime", "sampleNote"] as const).map((each) => (
-              <button key={each} type="button" onClick={() => setQuestion(say(each))}>
-                {say(each)}
-              </button>
-            ))}
-          </div>
-        </div>
-      )}
-      {connects &&
-        (isConnecting ? (
-          <div className="card">
-            <Connect onConnected={() => setConnecting(false)} />
-          </div>
-        ) : (
-          <button type="button" onClick={() => setConnecting(true)}>
-            {say("connect")}
-          </button>
-        ))}
+      {session === "" && <Empty agent={agent} onChosen={(text) => setDraft({ text, branch: "" })} />}
+      <ConnectModel isQuiet={session !== ""} />
       {runs.data?.next && (
         <button type="button" onClick={() => setMost(most + SHOWN)}>
           {common("more")}
         </button>
       )}
-      <div role="log" aria-label={say("log")}>
+      <div ref={grows}>
+        <div role="log" aria-label={say("log")}>
+          {shown.map((each) => (
+            <Turn key={each.id} run={each} onAsk={setDraft} />
+          ))}
+        </div>
         {shown.map((each) => (
-          <Turn key={each.id} run={each} onAgain={setQuestion} />
+          <Words key={each.id} run={each.id} />
         ))}
       </div>
       {runs.isError && !isProblem(runs.error, 404) && <Failure error={runs.error} onRetry={() => void runs.refetch()} />}
@@ -152,37 +147,127 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
         agent={agent.name}
         session={session}
         running={isRunning ? last.id : ""}
-        text={question}
-        onText={setQuestion}
+        draft={draft}
+        onDraft={setDraft}
         onSent={(begun) => {
+          follow();
           void known.invalidateQueries({ queryKey: ["runs of", begun] });
           void known.invalidateQueries({ queryKey: ["sessions"] });
           if (begun !== session) onBegun(begun);
         }}
       />
-      <div ref={end} />
     </section>
   );
 }
 
-function Turn({ run, onAgain }: { run: Run; onAgain: (question: string) => void }) {
+function Empty({ agent, onChosen }: { agent: Agent; onChosen: (question: string) => void }) {
   const say = useText(TEXTS);
+  return (
+    <div className="welcome">
+      <h2>{say("welcome")}</h2>
+      <p>{agent.model.startsWith("embedded") ? say("emptyEmbedded") : say("empty")}</p>
+      <div className="samples">
+        {(["sampleSum", "sampleTime", "sampleNote"] as const).map((each) => (
+          <button key={each} type="button" onClick={() => onChosen(say(each))}>
+            {say(each)}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function ConnectModel({ isQuiet }: { isQuiet: boolean }) {
+  const say = useText(TEXTS);
+  const common = useText(COMMON);
+  const [isConnecting, setConnecting] = useState(false);
+  const session = useSession().data;
+  if (!session?.scopes.includes("admin") || !session.features.includes("connections")) return null;
+  if (!isConnecting) {
+    return (
+      <p className="connect">
+        <button type="button" className={isQuiet ? "quiet" : ""} onClick={() => setConnecting(true)}>
+          {say("connect")}
+        </button>
+      </p>
+    );
+  }
+  return (
+    <div className="card">
+      <h2>{say("connect")}</h2>
+      <Connect onConnected={() => setConnecting(false)}>
+        <button type="button" onClick={() => setConnecting(false)}>
+          {common("cancel")}
+        </button>
+      </Connect>
+    </div>
+  );
+}
+
+/** Keeps the end of what grows in view, as long as a person has not scrolled away from it; and from a call on again. */
+function useEnd(): [RefObject<HTMLDivElement | null>, () => void] {
+  const element = useRef<HTMLDivElement>(null);
+  const isNear = useRef(true);
+  useEffect(() => {
+    const page = document.documentElement;
+    const look = () => (isNear.current = page.scrollHeight - page.clientHeight - page.scrollTop < NEAR_PX);
+    addEventListener("scroll", look, { passive: true });
+    return () => removeEventListener("scroll", look);
+  }, []);
+  useLayoutEffect(() => {
+    if (!element.current) return;
+    const page = document.documentElement;
+    const grown = new ResizeObserver(() => isNear.current && page.scrollTo({ top: page.scrollHeight }));
+    grown.observe(element.current);
+    return () => grown.disconnect();
+  }, []);
+  return [
+    element,
+    () => {
+      isNear.current = true;
+      document.documentElement.scrollTo({ top: document.documentElement.scrollHeight });
+    },
+  ];
+}
+
+function Words({ run }: { run: string }) {
+  const followed = useRun(run);
+  return <Writing turn={turn(followed.entries)} words={followed.words} />;
+}
+
+function Turn({ run, onAsk }: { run: Run; onAsk: (draft: Draft) => void }) {
+  const say = useText(TEXTS);
+  const known = useQueryClient();
+  const [error, setError] = useState<unknown>();
   const followed = useRun(run.id);
   const approvals = useApprovals().data?.items.filter((each) => each.run === run.id) ?? [];
   const found = turn(followed.entries);
+  async function resume() {
+    setError(undefined);
+    await ask("POST", `/v1/runs/${run.id}/resume`).catch(setError);
+    await known.invalidateQueries({ queryKey: ["runs of"] });
+  }
   return (
-    <article aria-busy={!found.isOver}>
-      <TurnView turn={found} words={followed.words} approvals={approvals} />
-      {run.status === "interrupted" && (
-        <button type="button" onClick={() => void ask("POST", `/v1/runs/${run.id}/resume`)}>
-          {say("resume")}
-        </button>
-      )}
-      {found.isOver && found.status !== "done" && (
-        <button type="button" onClick={() => onAgain(run.question)}>
-          {say("again")}
-        </button>
-      )}
+    <article className="turn">
+      <TurnView turn={found} approvals={approvals} />
+      <div className="buttons after">
+        {run.status === "interrupted" && (
+          <button type="button" className="primary" onClick={() => void resume()}>
+            {say("resume")}
+          </button>
+        )}
+        {found.isOver && found.status !== "done" && (
+          <button type="button" onClick={() => onAsk({ text: run.question, branch: "" })}>
+            {say("again")}
+          </button>
+        )}
+        {found.isOver && (
+          <button type="button" className="quiet" onClick={() => onAsk({ text: run.question, branch: run.id })}>
+            {say("change")}
+          </button>
+        )}
+      </div>
+      {error ? <Failure error={error} /> : null}
     </article>
   );
 }

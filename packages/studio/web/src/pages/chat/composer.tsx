@@ -1,49 +1,73 @@
 // Where a message is written. Enter sends, and does not send while a word is being composed.
-import { useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
 
 import { ask, once } from "../../core/api";
 import { useText } from "../../core/language";
+import { told } from "../../core/shown";
+import { COMMON } from "../../core/texts";
 import { Failure } from "../../parts/failure";
 import { TEXTS } from "./texts";
 
-/** What a server takes at first: the body of a request has 4 MB, in Base64 a file grows by a third. */
-const MOST_BYTES = 2_900_000;
+/** What a server takes. */
+const MOST_BYTES = 20 * 1024 * 1024;
 
 interface Begun {
   id: string;
   session: string;
 }
 
+/** What is being written. `branch`: the run whose question it takes the place of, in a conversation that branches off. */
+export interface Draft {
+  text: string;
+  branch: string;
+}
+
 export function Composer(props: {
   agent: string;
   session: string;
   running: string;
-  text: string;
-  onText: (text: string) => void;
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
   onSent: (session: string) => void;
 }) {
   const say = useText(TEXTS);
+  const common = useText(COMMON);
+  const { draft } = props;
   const [files, setFiles] = useState<File[]>([]);
   const [error, setError] = useState<unknown>();
   const [isSending, setSending] = useState(false);
+  const [isOver, setOver] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
+  const message = useRef<HTMLTextAreaElement>(null);
   const pending = useRef<{ of: string; key: string }>({ of: "", key: "" });
 
+  useEffect(() => {
+    if (draft.branch) message.current?.focus();
+  }, [draft.branch]);
+
+  async function begin(question: string): Promise<Begun> {
+    // The same message sent again, since its answer was lost, starts nothing a second time.
+    const of = JSON.stringify([props.agent, props.session, draft.branch, question, files.map((each) => each.name)]);
+    if (pending.current.of !== of) pending.current = { of, key: once() };
+    const { key } = pending.current;
+    if (draft.branch) {
+      const body = { at: 0, question, session: key };
+      return ask<Begun>("POST", `/v1/runs/${encodeURIComponent(draft.branch)}/fork`, { body, once: key });
+    }
+    const attachments = await Promise.all(files.map(attached));
+    const body = { agent: props.agent, question, session: props.session || key };
+    return ask<Begun>("POST", "/v1/runs", { body: attachments.length ? { ...body, attachments } : body, once: key });
+  }
+
   async function sendIt() {
-    const question = props.text.trim();
-    if ((!question && !files.length) || isSending) return;
+    const question = draft.text.trim() || files.map((each) => each.name).join(", ");
+    if (!question || isSending) return;
     setSending(true);
     setError(undefined);
     try {
-      const session = props.session || once();
-      const attachments = await Promise.all(files.map(attached));
-      const body = { agent: props.agent, question, session, ...(attachments.length ? { attachments } : {}) };
-      // The same message sent again, since its answer was lost, starts nothing a second time.
-      const of = `${props.agent} ${props.session} ${question} ${files.map((each) => each.name).join(" ")}`;
-      if (pending.current.of !== of) pending.current = { of, key: once() };
-      const begun = await ask<Begun>("POST", "/v1/runs", { body, once: pending.current.key });
+      const begun = await begin(question);
       pending.current = { of: "", key: "" };
-      props.onText("");
+      props.onDraft({ text: "", branch: "" });
       setFiles([]);
       props.onSent(begun.session);
     } catch (failed) {
@@ -55,8 +79,9 @@ export function Composer(props: {
 
   function take(more: Iterable<File>) {
     const all = [...files, ...more];
-    if (all.reduce((sum, each) => sum + each.size, 0) > MOST_BYTES) setError(new Error(say("tooLarge")));
-    else setFiles(all);
+    const isTooMuch = all.reduce((sum, each) => sum + each.size, 0) > MOST_BYTES;
+    setError(isTooMuch ? new Error(say("tooLarge")) : undefined);
+    if (!isTooMuch) setFiles(all);
   }
 
   function press(event: KeyboardEvent) {
@@ -68,32 +93,53 @@ export function Composer(props: {
   return (
     <form
       className="composer"
+      data-over={isOver}
       onSubmit={(event) => {
         event.preventDefault();
         void sendIt();
       }}
-      onDragOver={(event) => event.preventDefault()}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
       onDrop={(event: DragEvent) => {
         event.preventDefault();
+        setOver(false);
         take(event.dataTransfer.files);
       }}
     >
+      {draft.branch && (
+        <p className="hint">
+          {say("branching")}{" "}
+          <button type="button" className="quiet" onClick={() => props.onDraft({ text: "", branch: "" })}>
+            {common("cancel")}
+          </button>
+        </p>
+      )}
       <label>
-        {say("message")}
+        <span className="hint">{say("message")}</span>
         <textarea
-          rows={3}
-          value={props.text}
-          onChange={(event) => props.onText(event.target.value)}
+          ref={message}
+          rows={2}
+          placeholder={say("placeholder")}
+          value={draft.text}
+          onChange={(event) => props.onDraft({ ...draft, text: event.target.value })}
           onKeyDown={press}
           onPaste={(event: ClipboardEvent) => event.clipboardData.files.length && take(event.clipboardData.files)}
         />
       </label>
       {files.length > 0 && (
-        <ul>
+        <ul className="files">
           {files.map((file, place) => (
             <li key={place}>
-              {file.name}{" "}
-              <button type="button" aria-label={say("remove", { name: file.name })} onClick={() => setFiles(files.filter((each) => each !== file))}>
+              {told(file.name)}{" "}
+              <button
+                type="button"
+                className="quiet"
+                aria-label={say("remove", { name: told(file.name) })}
+                onClick={() => setFiles(files.filter((each) => each !== file))}
+              >
                 ×
               </button>
             </li>
@@ -109,10 +155,21 @@ export function Composer(props: {
             {say("stop")}
           </button>
         )}
-        <button type="button" onClick={() => picker.current?.click()}>
-          {say("attach")}
-        </button>
-        <input ref={picker} type="file" multiple hidden onChange={(event) => take(event.target.files ?? [])} />
+        {!draft.branch && (
+          <button type="button" onClick={() => picker.current?.click()}>
+            {say("attach")}
+          </button>
+        )}
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          onChange={(event) => {
+            take(event.target.files ?? []);
+            event.target.value = ""; // the same file may be chosen again
+          }}
+        />
       </div>
       {error ? <Failure error={error} /> : null}
     </form>

@@ -11,6 +11,10 @@ import { Asked, Failure } from "../../parts/failure";
 import { download } from "../runs/run";
 import { TEXTS } from "./texts";
 
+function nameOf(session: SessionInfo): string {
+  return told(session.title || session.question);
+}
+
 export function Conversations({ chosen, onChoose }: { chosen: string; onChoose: (session: string) => void }) {
   const say = useText(TEXTS);
   const common = useText(COMMON);
@@ -22,6 +26,8 @@ export function Conversations({ chosen, onChoose }: { chosen: string; onChoose: 
     queryFn: ({ signal }) => ask<Part<SessionInfo>>("GET", "/v1/sessions", { signal, query: { text, limit: 30 } }),
   });
   const path = `/v1/sessions/${encodeURIComponent(chosen)}`;
+  const current = sessions.data?.items.find((each) => each.id === chosen);
+  const named = current ? cut(nameOf(current), 80).text : "";
   const refresh = () => known.invalidateQueries({ queryKey: ["sessions"] });
   const act = useMutation({
     mutationFn: async (what: "delete" | "export" | "rename") => {
@@ -52,7 +58,7 @@ export function Conversations({ chosen, onChoose }: { chosen: string; onChoose: 
                     onChoose(each.id);
                   }}
                 >
-                  {cut(told(("title" in each && (each.title as string)) || each.question), 80).text}
+                  {cut(nameOf(each), 80).text}
                 </a>
               </li>
             ))}
@@ -61,13 +67,13 @@ export function Conversations({ chosen, onChoose }: { chosen: string; onChoose: 
       </Asked>
       {chosen && (
         <div className="buttons">
-          <button type="button" aria-expanded={title !== undefined} onClick={() => setTitle("")}>
+          <button type="button" className="quiet" aria-expanded={title !== undefined} onClick={() => setTitle(title === undefined ? named : undefined)}>
             {say("rename")}
           </button>
-          <button type="button" onClick={() => act.mutate("export")}>
+          <button type="button" className="quiet" onClick={() => act.mutate("export")}>
             {say("export")}
           </button>
-          <button type="button" onClick={() => act.mutate("delete")}>
+          <button type="button" className="quiet" onClick={() => act.mutate("delete")}>
             {say("delete")}
           </button>
         </div>

@@ -1,6 +1,6 @@
 // One run: what was asked, each call, what waits, what came of it, and what can be done with it.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { ask, once, send } from "../../core/api";
@@ -11,7 +11,7 @@ import { turn } from "../../core/turns";
 import type { RunDetails } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
 import { StateText } from "../../parts/values";
-import { TurnView } from "../../parts/turn";
+import { TurnView, Writing } from "../../parts/turn";
 import { Waterfall } from "./waterfall";
 
 const TEXTS = dictionary(
@@ -51,6 +51,7 @@ export function RunPage({ run }: { run: string }) {
   const [question, setQuestion] = useState<string>();
   const path = `/v1/runs/${encodeURIComponent(run)}`;
   const followed = useRun(run);
+  const asked = turn(followed.entries);
   const details = useQuery({
     queryKey: ["run", run, followed.entries.at(-1)?.number ?? -1],
     queryFn: ({ signal }) => ask<RunDetails>("GET", path, { signal }),
@@ -70,11 +71,14 @@ export function RunPage({ run }: { run: string }) {
     <Asked query={details}>
       {(found) => (
         <>
+          <p>
+            <Link to={"/runs" as string}>{say("back")}</Link>
+          </p>
           <h1>{cut(told(found.question), 160).text || run}</h1>
           <p>
             <StateText state={found.status} /> {found.stop_reason && say("reason", { reason: told(found.stop_reason) })}
           </p>
-          <p className="hint">{say("agent", { agent: found.agent, model: found.model, who: found.principal })}</p>
+          <p className="hint">{say("agent", { agent: told(found.agent), model: told(found.model), who: told(found.principal) })}</p>
           <p className="hint">
             {found.ended === null
               ? say("began", { time: time(found.started, language) })
@@ -122,7 +126,10 @@ export function RunPage({ run }: { run: string }) {
             <Failure key={place} error={error} />
           ))}
           <Waterfall run={run} entries={followed.entries.length} />
-          <TurnView turn={turn(followed.entries)} words={followed.words} approvals={found.approvals} />
+          <div className="talk">
+            <TurnView turn={asked} approvals={found.approvals} />
+            <Writing turn={asked} words={followed.words} />
+          </div>
         </>
       )}
     </Asked>

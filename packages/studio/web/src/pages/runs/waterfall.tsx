@@ -154,7 +154,7 @@ function Tree({ timeline }: { timeline: Timeline }) {
         ))}
       </div>
       {row && <Detail span={row.span} />}
-      <p className="hint">{timeline.is_whole ? say("whole") : `${say("broken")} ${timeline.problems.join("; ")}`}</p>
+      <p className="hint">{timeline.is_whole ? say("whole") : `${say("broken")} ${told(timeline.problems.join("; "))}`}</p>
     </section>
   );
 }

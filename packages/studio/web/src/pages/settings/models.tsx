@@ -1,12 +1,12 @@
 // The models of this tenant: connect one, test it, choose which one answers by default.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 
 import { ask, once } from "../../core/api";
 import { dictionary, useText } from "../../core/language";
 import { told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
-import type { Part } from "../../core/types";
+import type { Connections } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
 
 const TEXTS = dictionary(
@@ -17,11 +17,13 @@ const TEXTS = dictionary(
     address: "Address",
     key: "API key",
     model: "Model",
+    modelHint: "the name of the model there",
     test: "Test",
     use: "Use as default",
     default: "default",
     remove: "Delete",
     other: "another address",
+    found: "These models answer on this machine, and need no key:",
     ok: "Works",
     key_refused: "Key refused",
     unreachable: "Unreachable",
@@ -34,11 +36,13 @@ const TEXTS = dictionary(
     address: "地址",
     key: "模型密钥",
     model: "模型",
+    modelHint: "模型在对方那里的名称",
     test: "测试",
     use: "设为默认",
     default: "默认",
     remove: "删除",
     other: "其他地址",
+    found: "本机上有以下模型可用，无需密钥：",
     ok: "可用",
     key_refused: "密钥被拒绝",
     unreachable: "无法连接",
@@ -46,25 +50,19 @@ const TEXTS = dictionary(
   },
 );
 
-export interface Connection {
-  name: string;
-  provider: string;
-  url: string;
-  model: string;
-  default: boolean;
-}
-
 type Outcome = "ok" | "key_refused" | "unreachable" | "unknown_model";
 
-const PROVIDERS = ["openai", "anthropic", "gemini", "deepseek", "qwen", "moonshot", "ollama", "openrouter"];
+function useConnections() {
+  return useQuery({
+    queryKey: ["connections"],
+    queryFn: ({ signal }) => ask<Connections>("GET", "/v1/connections", { signal }),
+  });
+}
 
 export function Models() {
   const say = useText(TEXTS);
   const known = useQueryClient();
-  const connections = useQuery({
-    queryKey: ["connections"],
-    queryFn: ({ signal }) => ask<Part<Connection>>("GET", "/v1/connections", { signal }),
-  });
+  const connections = useConnections();
   const remove = useMutation({
     mutationFn: (name: string) => ask("DELETE", `/v1/connections/${encodeURIComponent(name)}`),
     onSuccess: () => known.invalidateQueries({ queryKey: ["connections"] }),
@@ -74,11 +72,13 @@ export function Models() {
       <h2 id="models">{say("models")}</h2>
       <Asked query={connections} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("none")}</p>)}>
         {(part) => (
-          <ul>
+          <ul className="lines">
             {part.items.map((each) => (
               <li key={each.name}>
-                <code>{told(each.name)}</code> {told(each.model)} {each.default && `(${say("default")})`}{" "}
-                <button type="button" aria-label={`${say("remove")} ${each.name}`} onClick={() => remove.mutate(each.name)}>
+                <span>
+                  <code>{told(each.name)}</code> {told(each.model)} {each.default && <span className="state">{say("default")}</span>}
+                </span>
+                <button type="button" aria-label={`${say("remove")} ${told(each.name)}`} onClick={() => remove.mutate(each.name)}>
                   {say("remove")}
                 </button>
               </li>
@@ -92,12 +92,17 @@ export function Models() {
   );
 }
 
-/** The form that connects a model: the same here and in the chat. */
-export function Connect({ onConnected }: { onConnected?: () => void }) {
+/** The form that connects a model: the same here and in the chat. `children`: more buttons. */
+export function Connect({ onConnected, children }: { onConnected?: () => void; children?: ReactNode }) {
+  return <Asked query={useConnections()}>{(known) => <ConnectForm known={known} onConnected={onConnected} more={children} />}</Asked>;
+}
+
+function ConnectForm(props: { known: Connections; onConnected: (() => void) | undefined; more: ReactNode }) {
   const say = useText(TEXTS);
   const common = useText(COMMON);
-  const known = useQueryClient();
-  const [given, setGiven] = useState({ provider: "openai", url: "", key: "", model: "" });
+  const queries = useQueryClient();
+  const { providers, local = [] } = props.known;
+  const [given, setGiven] = useState({ provider: "openai", url: "", key: "", model: "", ...local[0] });
   const isOther = given.provider === "";
   const body = {
     ...(isOther ? { url: given.url } : { provider: given.provider }),
@@ -111,14 +116,15 @@ export function Connect({ onConnected }: { onConnected?: () => void }) {
     mutationFn: () => ask("PUT", `/v1/connections/${isOther ? "own" : given.provider}`, { body: { ...body, default: true } }),
     onSuccess: async () => {
       setGiven({ ...given, key: "" });
-      await known.invalidateQueries();
-      onConnected?.();
+      await queries.invalidateQueries();
+      props.onConnected?.();
     },
   });
-  const change = (name: keyof typeof given) => (event: { target: { value: string } }) => {
+  const set = (more: Partial<typeof given>) => {
     test.reset();
-    setGiven({ ...given, [name]: event.target.value });
+    setGiven({ ...given, ...more });
   };
+  const outcome = test.data?.outcome;
   return (
     <form
       onSubmit={(event) => {
@@ -126,11 +132,28 @@ export function Connect({ onConnected }: { onConnected?: () => void }) {
         test.mutate();
       }}
     >
+      {local.length > 0 && (
+        <>
+          <p>{say("found")}</p>
+          <div className="samples">
+            {local.map((each) => (
+              <button
+                key={`${each.provider} ${each.model}`}
+                type="button"
+                aria-pressed={given.provider === each.provider && given.model === each.model}
+                onClick={() => set({ ...each, key: "" })}
+              >
+                {told(each.model)} <span className="hint">{each.provider}</span>
+              </button>
+            ))}
+          </div>
+        </>
+      )}
       <label>
         {say("provider")}
-        <select value={given.provider} onChange={change("provider")}>
-          {PROVIDERS.map((each) => (
-            <option key={each}>{each}</option>
+        <select value={given.provider} onChange={(event) => set({ provider: event.target.value })}>
+          {providers.map((each) => (
+            <option key={each.name}>{each.name}</option>
           ))}
           <option value="">{say("other")}</option>
         </select>
@@ -138,16 +161,16 @@ export function Connect({ onConnected }: { onConnected?: () => void }) {
       {isOther && (
         <label>
           {say("address")}
-          <input type="url" required value={given.url} onChange={change("url")} />
+          <input type="url" required placeholder="https://models.example.org/v1" value={given.url} onChange={(event) => set({ url: event.target.value })} />
         </label>
       )}
       <label>
         {say("key")}
-        <input type="password" role="textbox" autoComplete="off" value={given.key} onChange={change("key")} />
+        <input type="password" role="textbox" autoComplete="off" value={given.key} onChange={(event) => set({ key: event.target.value })} />
       </label>
       <label>
         {say("model")}
-        <input required value={given.model} onChange={change("model")} />
+        <input required placeholder={say("modelHint")} value={given.model} onChange={(event) => set({ model: event.target.value })} />
       </label>
       <div className="buttons">
         <button type="submit" disabled={test.isPending}>
@@ -156,8 +179,11 @@ export function Connect({ onConnected }: { onConnected?: () => void }) {
         <button type="button" className="primary" disabled={!given.model || keep.isPending} onClick={() => keep.mutate()}>
           {say("use")}
         </button>
+        {props.more}
       </div>
-      <p role="status">{test.isPending ? common("loading") : test.data ? say(test.data.outcome) : ""}</p>
+      <p role="status" className="outcome" data-outcome={outcome}>
+        {test.isPending ? common("loading") : outcome ? say(outcome) : ""}
+      </p>
       {[test.error, keep.error].filter(Boolean).map((error, place) => (
         <Failure key={place} error={error} />
       ))}

@@ -27,6 +27,13 @@ const TEXTS = dictionary(
     scopes: "Scopes",
     state: "State",
     ends: "Ends",
+    days: "Valid for days",
+    always: "empty: until it is revoked",
+    valid: "valid",
+    ended: "ended",
+    revoked: "revoked",
+    damaged: "damaged",
+    looks: "Looks",
     once: "This is the key. It is shown this once: keep it now.",
     noKeys: "Nobody has a key yet.",
     secrets: "Secrets",
@@ -34,7 +41,6 @@ const TEXTS = dictionary(
     value: "Value",
     remove: "Delete",
     noSecrets: "No secret is set.",
-    kept: "kept",
   },
   {
     language: "语言",
@@ -50,6 +56,13 @@ const TEXTS = dictionary(
     scopes: "权限",
     state: "状态",
     ends: "到期",
+    days: "有效天数",
+    always: "留空：直到吊销",
+    valid: "有效",
+    ended: "已到期",
+    revoked: "已吊销",
+    damaged: "已损坏",
+    looks: "外观",
     once: "这就是密钥，仅显示这一次：请现在保存。",
     noKeys: "还没有任何密钥。",
     secrets: "机密值",
@@ -57,7 +70,6 @@ const TEXTS = dictionary(
     value: "值",
     remove: "删除",
     noSecrets: "没有设置机密值。",
-    kept: "已保存",
   },
 );
 
@@ -67,7 +79,7 @@ export default function Settings() {
   const isAdmin = session.data?.scopes.includes("admin") ?? false;
   const connects = session.data?.features.includes("connections") ?? false;
   return (
-    <>
+    <div className="settings">
       <h1>{title}</h1>
       <Looks />
       {isAdmin && (
@@ -77,7 +89,7 @@ export default function Settings() {
           <Secrets />
         </>
       )}
-    </>
+    </div>
   );
 }
 
@@ -85,7 +97,8 @@ function Looks() {
   const say = useText(TEXTS);
   const { language, theme, setLanguage, setTheme } = usePreferences();
   return (
-    <section className="card">
+    <section className="card" aria-labelledby="looks">
+      <h2 id="looks">{say("looks")}</h2>
       <label>
         {say("language")}
         <select value={language} onChange={(event) => setLanguage(event.target.value as Language)}>
@@ -113,15 +126,21 @@ function Keys() {
   const common = useText(COMMON);
   const known = useQueryClient();
   const [isNew, setNew] = useState(false);
-  const [given, setGiven] = useState({ id: "", user: "", scopes: "runs, tools" });
+  const [given, setGiven] = useState({ id: "", user: "", days: "" });
+  const [scopes, setScopes] = useState<readonly string[]>(["runs", "tools"]);
+  const mine = useSession().data?.scopes ?? [];
   const keys = useQuery({ queryKey: ["keys"], queryFn: ({ signal }) => ask<Part<Key>>("GET", "/v1/keys", { signal }) });
   const refresh = () => known.invalidateQueries({ queryKey: ["keys"] });
   const make = useMutation({
     mutationFn: () =>
       ask<{ key: string }>("POST", "/v1/keys", {
-        body: { id: given.id, user: given.user, scopes: given.scopes.split(/[\s,]+/).filter(Boolean) },
+        body: { id: given.id, user: given.user, scopes, ...(given.days && { expires_at: Date.now() / 1000 + Number(given.days) * 86_400 }) },
       }),
-    onSuccess: refresh,
+    onSuccess: () => {
+      setNew(false);
+      setGiven({ id: "", user: "", days: "" });
+      return refresh();
+    },
   });
   const revoke = useMutation({
     mutationFn: (id: string) => ask("DELETE", `/v1/keys/${encodeURIComponent(id)}`),
@@ -150,7 +169,7 @@ function Keys() {
                     <th scope="row">{told(each.id)}</th>
                     <td>{told(each.user)}</td>
                     <td>{each.scopes.join(", ")}</td>
-                    <td>{each.state}</td>
+                    <td>{say(each.state)}</td>
                     <td>{each.expires_at ? time(each.expires_at, language) : common("never")}</td>
                     <td>
                       {each.state === "valid" && (
@@ -167,7 +186,7 @@ function Keys() {
         )}
       </Asked>
       {make.data && (
-        <p role="status">
+        <p role="status" className="fresh">
           {say("once")} <code>{make.data.key}</code>
         </p>
       )}
@@ -178,12 +197,29 @@ function Keys() {
             make.mutate();
           }}
         >
-          {(["id", "user", "scopes"] as const).map((name) => (
+          {(["id", "user"] as const).map((name) => (
             <label key={name}>
               {say(name === "id" ? "name" : name)}
-              <input required={name !== "user"} value={given[name]} onChange={(event) => setGiven({ ...given, [name]: event.target.value })} />
+              <input required={name === "id"} value={given[name]} onChange={(event) => setGiven({ ...given, [name]: event.target.value })} />
             </label>
           ))}
+          <label>
+            {say("days")}
+            <input type="number" min="1" placeholder={say("always")} value={given.days} onChange={(event) => setGiven({ ...given, days: event.target.value })} />
+          </label>
+          <fieldset>
+            <legend>{say("scopes")}</legend>
+            {mine.map((each) => (
+              <label key={each}>
+                <input
+                  type="checkbox"
+                  checked={scopes.includes(each)}
+                  onChange={(event) => setScopes(event.target.checked ? [...scopes, each] : scopes.filter((one) => one !== each))}
+                />
+                {each}
+              </label>
+            ))}
+          </fieldset>
           <div className="buttons">
             <button type="submit" className="primary" disabled={make.isPending}>
               {say("newKey")}
@@ -229,11 +265,11 @@ function Secrets() {
       <h2 id="secrets">{say("secrets")}</h2>
       <Asked query={secrets} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("noSecrets")}</p>)}>
         {(part) => (
-          <ul>
+          <ul className="lines">
             {part.items.map((each) => (
               <li key={each.name}>
-                <code>{told(each.name)}</code>{" "}
-                <button type="button" aria-label={`${say("remove")} ${each.name}`} onClick={() => remove.mutate(each.name)}>
+                <code>{told(each.name)}</code>
+                <button type="button" aria-label={`${say("remove")} ${told(each.name)}`} onClick={() => remove.mutate(each.name)}>
                   {say("remove")}
                 </button>
               </li>
@@ -255,7 +291,9 @@ function Secrets() {
           {say("value")}
           <input required type="password" autoComplete="off" value={value} onChange={(event) => setValue(event.target.value)} />
         </label>
-        <button type="submit">{say("setSecret")}</button>
+        <div className="buttons">
+          <button type="submit">{say("setSecret")}</button>
+        </div>
       </form>
       {[set.error, remove.error].filter(Boolean).map((error, place) => (
         <Failure key={place} error={error} />

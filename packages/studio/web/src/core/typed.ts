@@ -1,0 +1,27 @@
+// A text field whose value counts once its person has stopped typing.
+import { useEffect, useRef, useState } from "react";
+
+const PAUSE_MS = 250;
+
+/** What is in the field, and how to change it; `value` is what counts, which others may change as well. */
+export function useTyped(value: string, count: (value: string) => void): [string, (typed: string) => void] {
+  const [typed, setTyped] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const sent = useRef(value);
+  useEffect(() => {
+    if (value !== sent.current) setTyped(value);
+    sent.current = value;
+  }, [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return [
+    typed,
+    (next) => {
+      setTyped(next);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => {
+        sent.current = next;
+        count(next);
+      }, PAUSE_MS);
+    },
+  ];
+}
