@@ -19,7 +19,7 @@ TOOLS = '''
 from actum import tool
 
 
-@tool(effects="spend", approval="always")
+@tool(effects="spend", approval=True)
 def pay(to: str, amount: float) -> str:
     """Pay money to somebody.
 

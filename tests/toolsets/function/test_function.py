@@ -107,6 +107,17 @@ def test_an_effect_that_there_is_not_is_refused_with_those_there_are() -> None:
         def f() -> None: ...
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("approval", "always"), ("idempotent", 1), ("timeout_s", "5"), ("title", None), ("trusted", [1]), ("polled", int)],
+)
+def test_an_option_of_another_type_is_refused_since_no_journal_could_read_the_tool_again(
+    option: str, value: object
+) -> None:
+    with pytest.raises(BadTool, match=r"tool 'f': an option can not be meant so: "):
+        tool(name="f", **{option: value})(lambda: None)  # type: ignore[call-overload]
+
+
 def test_a_parameter_without_a_type_is_warned_of_where_the_function_stands() -> None:
     with pytest.warns(ToolWarning, match=r"parameter 'a' of tool 'f' has no type: write `a: str`") as caught:
 

@@ -203,6 +203,11 @@ function Missing() {
   return <p>{useText(COMMON)("gone")}</p>;
 }
 
+/** A page that broke says so, and can be tried again; the others go on. */
+function Broken({ error, reset }: { error: unknown; reset: () => void }) {
+  return <Failure error={error} onRetry={reset} />;
+}
+
 const root = createRootRoute({ component: Frame, notFoundComponent: Missing });
 const start = createRoute({
   getParentRoute: () => root,
@@ -214,7 +219,7 @@ const start = createRoute({
 const routes = PAGES.map((page) =>
   createRoute({ getParentRoute: () => root, path: page.path, component: lazyRouteComponent(page.load) }),
 );
-const router = createRouter({ routeTree: root.addChildren([start, ...routes]), basepath: "/studio", scrollRestoration: false });
+const router = createRouter({ routeTree: root.addChildren([start, ...routes]), basepath: "/studio", defaultErrorComponent: Broken });
 
 export function App() {
   const language = usePreferences((each) => each.language);

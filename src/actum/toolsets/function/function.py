@@ -17,6 +17,7 @@ import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from typing import Any, Generic, Self, overload
 
+import msgspec
 from msgspec import structs
 from typing_extensions import ParamSpec, TypeVar
 
@@ -92,6 +93,7 @@ class FunctionTool(Generic[P, R]):
             title=title,
             version=version,
         )
+        _check(self.definition)
         functools.update_wrapper(self, inner, updated=())
         _warn(inner, self._signature.untyped)
 
@@ -261,6 +263,18 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     if function is None:
         return lambda later: FunctionTool(later, **options)
     return FunctionTool(function, **options)
+
+
+def _check(definition: Tool) -> None:
+    """A journal keeps the definition, and has to be able to read it again.
+
+    Raises:
+        BadTool: an option is of another type than it takes, such as `approval="always"`.
+    """
+    try:
+        msgspec.json.decode(definition.definition, type=Tool)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise BadTool("tool {name!r}: an option can not be meant so: {why}", name=definition.name, why=error) from None
 
 
 class FunctionToolset:

@@ -1,5 +1,5 @@
 // One question with its calls and its answer: the same in the chat and on the page of a run.
-import { lazy, Suspense, useDeferredValue } from "react";
+import { Component, lazy, Suspense, useDeferredValue, type ReactNode } from "react";
 
 import { dictionary, useText } from "../core/language";
 import { told } from "../core/shown";
@@ -55,11 +55,26 @@ export function TurnView({ turn, approvals }: { turn: Turn; approvals: Approval[
 function Said({ text }: { text: string }) {
   return (
     <div className="said">
-      <Suspense fallback={<p>{told(text)}</p>}>
-        <Markdown text={text} />
-      </Suspense>
+      <Otherwise shown={<p className="plain">{told(text)}</p>}>
+        <Suspense fallback={<p className="plain">{told(text)}</p>}>
+          <Markdown text={text} />
+        </Suspense>
+      </Otherwise>
     </div>
   );
+}
+
+/** Shows something else where its content can not be shown: a text that breaks the reader of Markdown breaks no page. */
+class Otherwise extends Component<{ shown: ReactNode; children: ReactNode }, { isBroken: boolean }> {
+  override state = { isBroken: false };
+
+  static getDerivedStateFromError() {
+    return { isBroken: true };
+  }
+
+  override render() {
+    return this.state.isBroken ? this.props.shown : this.props.children;
+  }
 }
 
 /** What a model is saying now. It stands outside of the log, which tells a message once, when it is whole. */

@@ -1,0 +1,118 @@
+"""What waits for a person is answered in the browser: by other arguments, in forms, and where a doubt is settled."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from tests.web import listening
+
+from .conftest import Studio, Watched, studio_in
+from .session import api, runs
+
+pytestmark = pytest.mark.row("F2")
+
+TOOLS = '''
+import os
+from pathlib import Path
+
+from actum import Context, tool
+
+FORM = {
+    "type": "object",
+    "properties": {"people": {"type": "integer", "description": "How many come."}, "window": {"type": "boolean"}},
+    "required": ["people"],
+}
+
+
+@tool(effects="spend", approval=True)
+def pay(to: str, amount: float) -> str:
+    """Pay money to somebody.
+
+    Args:
+        to: Who gets the money.
+        amount: How much, in euros.
+    """
+    mark = Path("paid")
+    if to == "Eve" and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), 9)
+    return f"paid {amount} to {to}"
+
+
+@tool
+async def book(ctx: Context, place: str) -> str:
+    """Book a table.
+
+    Args:
+        place: The restaurant.
+    """
+    given = await ctx.elicit(f"A table at {place}: for how many?", FORM)
+    return f"booked {given}"
+'''
+
+
+@pytest.fixture
+def with_tools(tmp_path: Path) -> None:
+    """The person's folder has a tool that spends, and one that asks."""
+    (tmp_path / "shop.py").write_text(TOOLS, "utf-8")
+    (tmp_path / "actum.toml").write_text('tools = ["shop.py"]\n', "utf-8")
+
+
+async def test_arguments_are_changed_and_forms_are_filled_in_and_the_record_says_so(
+    with_tools: None, studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page = await watched.page(browser, studio, "en-GB")
+    await page.goto(studio.url)
+    await page.get_by_role("link", name="Approvals").click()
+    await api(page, "POST", "/v1/tools/pay/call", {"arguments": {"to": "Ada", "amount": 20}})
+    card = page.get_by_role("article", name="Approval: pay")
+    await card.get_by_role("button", name="Edit arguments").click()
+    await card.get_by_role("textbox", name="amount").fill("")
+    await card.get_by_role("textbox", name="amount").press_sequentially("2.5")
+    approve = card.get_by_role("button", name="Approve")
+    await expect(approve).to_have_accessible_description("This changes something outside the conversation. pay")
+    await approve.click()
+    await expect(card).to_have_count(0)
+    await api(page, "POST", "/v1/tools/book/call", {"arguments": {"place": "Rossi"}})
+    card = page.get_by_role("article", name="Approval: book")
+    await expect(card).to_contain_text("A table at Rossi: for how many?")
+    await card.get_by_role("textbox", name="people").fill("4")
+    await card.get_by_role("checkbox", name="window").check()
+    await card.get_by_role("button", name="Answer").click()
+    await expect(card).to_have_count(0)
+    await page.get_by_role("link", name="Runs").click()
+    for tool, result in (("pay", "paid 2.5 to Ada"), ("book", "'people': 4, 'window': True")):
+        await page.get_by_role("textbox", name="Tool").fill(tool)
+        row = page.get_by_role("table", name="Runs").get_by_role("row").filter(has_text=tool)
+        await expect(row.filter(has_text="done")).to_have_count(1)
+        await expect(page).to_have_url(re.compile(f"tool={tool}"))
+        (run,) = await runs(page, f"tool={tool}")
+        assert result in json.dumps(run), run
+
+
+async def test_a_payment_of_which_nobody_knows_whether_it_happened_is_settled_in_its_card(
+    with_tools: None, bundle: None, tmp_path: Path, browser: Browser, watched: Watched
+) -> None:
+    with listening() as free:
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+    with studio_in(tmp_path, place) as studio:
+        page = await watched.page(browser, studio, "en-GB")
+        await page.goto(studio.url)
+        await page.get_by_role("textbox", name="Message").fill("Pay 20 euros to Eve")
+        await page.get_by_role("button", name="Send").click()
+        card = page.get_by_role("article", name="Tool call: pay")
+        await card.get_by_role("button", name="Approve").click()
+        await expect(page.get_by_role("status").filter(has_text="lost")).to_be_visible()
+    with studio_in(tmp_path, place):
+        await page.get_by_role("button", name="Resume").click()
+        await card.get_by_role("button", name="It was done").click()
+        await expect(page.get_by_role("button", name="It was done")).to_have_count(0)
+        await expect(page.get_by_role("log").get_by_text("done", exact=True)).to_be_visible()
+        (run,) = await runs(page, "tool=pay")
+        assert run["status"] == "done", run
+    watched.errors[:] = [error for error in watched.errors if "ERR_" not in error]

@@ -1,0 +1,140 @@
+"""Whatever people, models, tools and files say is shown as text, on every page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from actum.core.json import JsonObject
+
+from .conftest import Studio, Watched
+from .session import api, listed
+from .speaking import SpeakingApi
+
+pytestmark = pytest.mark.row("F2")
+
+OWN = "window.taken=1"
+CORPUS = (
+    f"<script>{OWN}</script>",
+    f"<img src=x onerror={OWN}>",
+    f"<svg/onload={OWN}>",
+    f"<iframe srcdoc='<script>parent.{OWN}</script>'></iframe>",
+    f"<a href='javascript:{OWN}'>a</a>",
+    f"[link](javascript:{OWN})",
+    f"[link](  JaVaScRiPt:{OWN})",
+    f"[link](data:text/html,<script>{OWN}</script>)",
+    "[link](vbscript:x)",
+    "[link](/v1/session)",
+    "[link](//evil.example/x)",
+    "![picture](http://evil.example/seen.png)",
+    "![picture](data:image/svg+xml,<svg/>)",
+    '"><style>*{display:none}</style>',
+    f"<math><mi xlink:href='javascript:{OWN}'>",
+    f"<form action='javascript:{OWN}'><button>Approve</button></form>",
+    "<base href=http://evil.example/><meta http-equiv=refresh content='0;url=http://evil.example/'>",
+    "{{constructor.constructor('window.taken=1')()}}${window.taken=1}",
+    "%3Cscript%3E &lt;script&gt; \\u003cscript\\u003e",
+    "safe\u202egnp.exe \u2066\u200b\u00ad\ufeff hidden",
+    "[good](https://example.org/path)",
+)
+HOSTILE = "\n\n".join(CORPUS)
+LINE = "".join(CORPUS[:4])[:190]
+TOOLS = '''
+from actum import tool
+
+
+@tool(effects="spend", approval=True)
+def pay(to: str, more: dict[str, str]) -> str:
+    """Pay."""
+    return "paid"
+
+
+@tool
+def say(text: str) -> dict[str, str]:
+    """Say."""
+    return {text: text}
+
+
+@tool
+def fail(text: str) -> str:
+    """Fail."""
+    raise ValueError(text)
+'''
+_FOUND = """() => {
+    const odd = "script:not([src^='/studio/']),iframe,object,embed,img,style,base,meta[http-equiv],form[action],"
+        + "main svg:not([aria-hidden]),math,video,audio,[onerror],[onload],[onclick],[style]";
+    const fine = ["https://example.org/path", "http://evil.example/seen.png"];  // a picture is a link, with its host
+    const links = [...document.querySelectorAll("a")].map(each => each.href);
+    return {
+        taken: window.taken ?? null,
+        odd: [...document.querySelectorAll(odd)].map(each => each.outerHTML.slice(0, 80)),
+        links: links.filter(each => !each.startsWith(location.origin + "/studio/") && !fine.includes(each)
+            && !each.startsWith(location.href)),
+        hidden: /[\\u202e\\u2066\\u200b\\u00ad\\ufeff]/.test(document.body.innerText),
+    };
+}"""
+
+
+async def is_unharmed(page: Page) -> None:
+    assert await page.evaluate(_FOUND) == {"taken": None, "odd": [], "links": [], "hidden": False}, page.url
+
+
+@pytest.fixture
+async def speaking(tmp_path: Path) -> AsyncIterator[SpeakingApi]:
+    """A model that says what it is told to, and tools that say what they are asked to."""
+    (tmp_path / "shop.py").write_text(TOOLS, "utf-8")
+    async with SpeakingApi().served(tmp_path) as made:
+        settings = tmp_path / "actum.toml"
+        settings.write_text('tools = ["shop.py"]\n' + settings.read_text("utf-8"), "utf-8")
+        yield made
+
+
+async def test_what_is_said_is_text_and_nothing_else_on_every_page(
+    speaking: SpeakingApi, studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page = await watched.page(browser, studio, "zh-CN")
+    await page.goto(studio.url)
+    message = page.get_by_role("textbox", name="消息")
+    name = "<img src=x onerror=window.taken=1>\u202egnp.txt"
+    await page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": b"x"})
+    await is_unharmed(page)
+    await message.fill(HOSTILE)
+    await message.press("Enter")
+    await speaking.say(HOSTILE)
+    await expect(page.locator(".writing[aria-busy=true]")).to_contain_text("example.org")
+    await is_unharmed(page)
+    await speaking.say(None)
+    log = page.get_by_role("log")
+    await expect(log.get_by_role("link", name="good")).to_have_attribute("rel", "noopener noreferrer")
+    await is_unharmed(page)
+    (talk,) = await listed(page, "/v1/sessions")
+    await api(page, "PATCH", f"/v1/sessions/{talk['id']}", {"title": LINE})
+    for tool in ("say", "fail"):
+        await api(page, "POST", f"/v1/tools/{tool}/call", {"arguments": {"text": HOSTILE}})
+    more: JsonObject = {each[:60]: each for each in (*CORPUS, "__proto__", "constructor", "toString")}
+    await api(page, "POST", "/v1/tools/pay/call", {"arguments": {"to": HOSTILE, "more": more}})
+    await api(page, "POST", "/v1/keys", {"id": "k", "user": LINE})
+    base = studio.url.partition("#")[0]
+    for path in (
+        "chat",
+        "approvals",
+        "runs",
+        "runs?kind=call",
+        "audit",
+        "settings",
+        "chat/%3Cscript%3E",
+        "%3Cscript%3E",
+    ):
+        await page.goto(base + path)
+        await expect(page.get_by_text("加载中…")).to_have_count(0)
+        await is_unharmed(page)
+    for run in await listed(page, "/v1/runs"):
+        await page.goto(f"{base}runs/{run['id']}")
+        await page.get_by_role("treegrid").get_by_role("row").nth(1).click()
+        await is_unharmed(page)
+    await page.goto(base + "approvals")
+    await page.get_by_role("button", name="修改参数").click()
+    await is_unharmed(page)
