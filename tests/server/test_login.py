@@ -29,11 +29,13 @@ from actum.journal.audit import audit
 from actum.journal.memory import MemoryJournal
 from actum.server.access import Access
 from actum.server.attempts import Attempts, recorded_in
+from actum.server.login.browser_sessions import BrowserSessions
 from actum.server.login.provider import ANSWER_BYTES_MAX, ANSWER_S, LoginProvider, LoginSettings
 from actum.server.login.routes import LoginRoutes
 from actum.server.login.same_site import own_path
 from actum.server.open_streams import OpenStreams
 from actum.server.route_group import identity_of
+from actum.server.stored_keys import StoredKeys
 from actum.server.verifier import Authenticator
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.journal import DatabaseJournal
@@ -48,7 +50,14 @@ from tests.web import serving
 
 
 class Who:
-    """A door that says who makes a request."""
+    """A door that says who makes a request.
+
+    Args:
+        browsers: knows the sessions of pages.
+    """
+
+    def __init__(self, browsers: BrowserSessions) -> None:
+        self.recognize = browsers.recognize
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -145,8 +154,11 @@ class World:
             provider=LoginProvider(settings, fetcher=fetcher, clock=self.clock),
             clock=self.clock,
         )
+        door.browsers = BrowserSessions(
+            journal, StoredKeys(journal.keys), scopes=("admin",), public=self.public, login=settings, clock=self.clock
+        )
         application = WebApplication(
-            [Who(), door],
+            [Who(door.browsers), door],
             WebApplicationSettings(access=Access(verifier=Authenticator([])), public=self.public),
             streams=OpenStreams([door.sessions]),
             clock=self.clock,
@@ -222,6 +234,39 @@ async def test_a_person_logs_in_is_known_at_every_door_and_logs_out_in_every_pro
         told = [(line.tool, line.principal) for line in acts if line.tool.startswith("login.")]
         assert ("login.begin", "ada") in told
         assert ("login.end", "ada") in told
+
+
+async def test_who_logs_in_from_the_studio_has_a_session_of_its_pages_of_which_neither_half_counts_alone(
+    tmp_path: Path,
+) -> None:
+    async with worlds(tmp_path) as world, world.server() as here, world.server() as there:
+        async with browser(here) as ann, browser(here) as eve:
+            arrived = await log_in(ann, "/login?return_to=" + quote("/studio/chat", safe=""))
+            (text,) = set(re.findall(r"/studio/chat#session=([\w-]{43})", arrived.text))
+            proof = {"actum-session": text}
+            told = (await ann.get("/who", headers=proof)).json()
+            assert told == {"principal": "ada", "tenant": "north", "roles": ["clerk"], "scopes": ["tools"]}
+            ((name, cookie),) = ann.cookies.items()
+            shown: tuple[tuple[httpx2.AsyncClient, dict[str, str]], ...] = (
+                (ann, {}),
+                (eve, proof),
+                (eve, {"cookie": f"{name}={cookie}"}),
+                (eve, {"cookie": f"actum-session={cookie}"}),  # as the cookie of other log-ins
+                (ann, {"actum-session": cookie}),
+                (ann, {**proof, "origin": "https://evil.example"}),
+            )
+            for who, headers in shown:
+                assert (await who.get("/who", headers=headers)).status_code in (401, 403), headers
+            both = {**proof, "cookie": f"{name}={cookie}"}
+            async with browser(there) as elsewhere:  # another address than the one at which the session began
+                assert (await elsewhere.get("/who", headers=both)).status_code == 401
+            for _ in range(7):
+                world.clock.advance(500.0)
+                assert (await ann.get("/who", headers=proof)).status_code == 200
+            world.clock.advance(500.0)  # over an hour since the log-in
+            assert (await ann.get("/who", headers=proof)).status_code == 401
+            assert (await log_in(ann, "/login?return_to=/studio/")).status_code == 200
+        assert text.encode() not in whole(tmp_path)
 
 
 async def test_two_tenants_log_in_at_once_and_each_stays_in_their_own(tmp_path: Path) -> None:

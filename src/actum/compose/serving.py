@@ -227,7 +227,16 @@ async def built(
         stored, browsers = entered.stored, None
         if stored is not None:
             attempts, public = Attempts(recorded_in(journal)), settings.serve.public
-            browsers = BrowserSessions(journal, stored, scopes=(ADMIN,), public=public, attempts=attempts)
+            browsers = BrowserSessions(
+                journal,
+                stored,
+                scopes=(ADMIN,),
+                public=public,
+                attempts=attempts,
+                login=login.settings if login is not None else None,
+            )
+            if login is not None:
+                login.browsers = browsers
         doors = open_doors(
             settings,
             loaded,

@@ -23,6 +23,7 @@ from starlette.routing import BaseRoute, Route
 from ..core.identity import Identity
 from ..core.language.sentence import Sentence
 from .login.pages import page
+from .login.sessions import KEY_ID as LOGGED_IN
 from .route_group import identity_of
 
 PLACE = "/studio"
@@ -65,7 +66,7 @@ class StudioRoutes:
 
     def __init__(self, bundle: Path | None, *, login: str = "", provider: str = "") -> None:
         self._files = {} if bundle is None else _read(bundle)
-        self._providers = [{"name": provider, "url": login}] if login else []
+        self._providers = [{"name": provider, "url": f"{login}?return_to={PLACE}/"}] if login else []
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -93,7 +94,9 @@ class StudioRoutes:
         return RedirectResponse(f"{PLACE}/", 308)
 
     async def _sign_in(self, request: Request) -> Response:
-        wants_key = identity_of(request.scope) == Identity()
+        who = identity_of(request.scope)
+        # Who logged in elsewhere on this server has a cookie alone, which is no session of the pages.
+        wants_key = who == Identity() or who.key_id.startswith(LOGGED_IN)
         told = {"wants_key": wants_key, "providers": self._providers}
         return JSONResponse(told, headers=_HEADERS | {"cache-control": "no-store"})
 

@@ -1,9 +1,9 @@
-"""Sessions of browsers that a key or a code began: a cookie and a second text, which a page sends as a header.
+"""Sessions of browsers that a key, a code or a log-in began: a cookie and a text that a page sends as a header.
 
 Cookies do not know ports: a program at another port of the same host is sent the cookie, and could set one. So neither
 the cookie nor the header alone is a session. A page keeps the second text in the storage of its origin, which no other
 port can read. A session counts at the origin where it began, lasts `IDLE_S` from its last request, and ends with the
-key that began it.
+key that began it. A session that a log-in began lasts as long as the settings of the log-in say.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ..refusal import busy
 from ..stored_keys import StoredKeys
 from .codes import CodeFor, use_code
 from .cookies import cookie_name, cookies_of, set_cookie
+from .provider import LoginSettings
 from .same_site import own_origin, refuse_other_sites
 from .sessions import NOTED_S, TEXT, new_text, session_id
 
@@ -67,6 +68,7 @@ class BrowserSessions:
         scopes: what a person may do whom a code let in.
         public: the server's address as clients write it; empty where it is the one at which the server listens.
         attempts: slows down those whose keys and codes are wrong.
+        login: how people log in at a provider; None where they do not.
         clock: the time.
 
     Attributes:
@@ -81,9 +83,10 @@ class BrowserSessions:
         scopes: tuple[str, ...],
         public: str = "",
         attempts: Attempts | None = None,
+        login: LoginSettings | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._journal, self._keys, self._scopes = journal, keys, scopes
+        self._journal, self._keys, self._scopes, self._login = journal, keys, scopes, login
         self._clock = clock or SystemClock()
         self._attempts = attempts or Attempts(clock=self._clock)
         self.public = public
@@ -118,17 +121,31 @@ class BrowserSessions:
         identity = await self._attempts.check(_Codes(self), sender, text, name=CODE_TRIES)
         return None if identity is None else await self._begin(identity, address, sender)
 
+    async def begin_by_login(self, identity: Identity, *, address: str, sender: str) -> BegunSession:
+        """Begin a session of a person who has just logged in at the provider.
+
+        Args:
+            identity: who logged in.
+            address, sender: as for `begin_by_key`.
+
+        Raises:
+            JournalError: the session could not be kept.
+        """
+        return await self._begin(identity, address, sender, login=self._login)
+
     async def take(self, code: str) -> Identity | None:
         """Use a code up."""
         found: CodeFor | None = await use_code(self._journal.sessions, code, now=self._clock.now())
         return None if found is None else Identity(principal=found.principal, tenant=found.tenant)
 
-    async def _begin(self, identity: Identity, address: str, sender: str, *, key_id: str = "") -> BegunSession:
+    async def _begin(
+        self, identity: Identity, address: str, sender: str, *, key_id: str = "", login: LoginSettings | None = None
+    ) -> BegunSession:
         text, proof = new_text(), new_text()
         session = LoginSession(
             id=session_id(text),
-            issuer="",
-            client="",
+            issuer="" if login is None else login.issuer,
+            client="" if login is None else login.client_id,
             principal=identity.principal,
             tenant=identity.tenant,
             roles=identity.roles,
@@ -203,15 +220,36 @@ class BrowserSessions:
         if known is None or not known.session.proof:
             return None
         identity = await self._identity(known.session)
-        if identity is None or now - known.seen_at >= IDLE_S:
+        if identity is None or self._is_over(known.session, known.seen_at, now):
             await self._journal.sessions.end(id)  # so that it stays ended when the clock goes back
             return None
         if now - known.seen_at >= NOTED_S:
             await self._journal.sessions.note(id, now)
         return known.session, identity
 
+    def _is_over(self, session: LoginSession, seen_at: float, now: float) -> bool:
+        if session.issuer and self._login is not None:
+            return now - seen_at >= self._login.idle_s or now - session.began_at >= self._login.session_s
+        return now - seen_at >= IDLE_S
+
     async def _identity(self, session: LoginSession) -> Identity | None:
-        """On whose behalf a browser speaks; None where the key that began the session has ended."""
+        """On whose behalf a browser speaks; None where the key that began the session has ended, or people log in
+        elsewhere now.
+        """
+        if session.issuer:
+            own = self._login
+            if own is None or (session.issuer, session.client) != (own.issuer, own.client_id):
+                return None
+            return Identity(
+                principal=session.principal,
+                tenant=session.tenant,
+                roles=session.roles,
+                key_id=KEY_ID + session.id,
+                scopes=own.scopes,
+                issuer=session.issuer,
+                speaks_for="user",  # the page sends what the person typed
+                session=session.id,
+            )
         if session.key_id:
             found = await self._keys.identity(session.key_id)
             return None if found is None else structs.replace(found, session=session.id)

@@ -38,6 +38,7 @@ from ...runs.administration import put_on_record
 from ..attempts import Attempts, TooManyAttempts
 from ..refusal import busy
 from ..route_group import identity_of
+from .browser_sessions import BrowserSessions
 from .cookies import cookie_name, cookies_of, set_cookie
 from .pages import page
 from .pending import PENDING, PENDING_MAX, PENDING_S, Proofs, StartedLogin, begin, pending_in, proofs
@@ -49,12 +50,15 @@ log = logging.getLogger("actum.server")
 
 LOGIN, CALLBACK, LOGOUT = "/login", "/login/callback", "/logout"
 SESSION = "actum-session"
+STUDIO = "/studio"
+"""The path of the pages, whose sessions are those of `BrowserSessions`."""
 TRIES = "login"
 """What failed log-ins are counted and recorded by."""
 _CODE_CHARS_MAX = 4096
 _NOT_BEGUN = "This log-in was not begun in this browser, was used before, or took too long."
 _WRONG = "The provider at which you log in answered wrongly. The log of this server says more."
 _AWAY = "The provider at which you log in does not answer now. Try again in a moment."
+_TAKEN_ON = "You are logged in. You are taken on."
 _BUSY = "The server can not look at log-ins now. Try again in a moment."
 _SOON = {"retry-after": "5"}
 
@@ -71,8 +75,10 @@ class LoginRoutes:
         clock: the time.
 
     Attributes:
+        settings: as above.
         public: as above; can be replaced while the server runs.
         sessions: who is logged in.
+        browsers: begins the sessions of the studio's pages; None where there are none.
     """
 
     open_paths: Collection[str] = frozenset({LOGIN, CALLBACK, LOGOUT})
@@ -88,12 +94,13 @@ class LoginRoutes:
         clock: Clock | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
-        self._settings, self._journal, self._store = settings, journal, journal.sessions
+        self.settings, self._journal, self._store = settings, journal, journal.sessions
         self._attempts = attempts or Attempts(clock=self._clock)
         self._provider = provider or LoginProvider(settings, clock=self._clock)
         self._secret = b""
         self.sessions = LoginSessions(self._store, settings, self._clock)
         self.public = public
+        self.browsers: BrowserSessions | None = None
         self.routes: Sequence[BaseRoute] = (
             Route(LOGIN, self._login, methods=["GET"]),
             Route(CALLBACK, self._callback, methods=["GET"]),
@@ -138,7 +145,7 @@ class LoginRoutes:
         if return_to and not own_path(return_to):
             return page(request, "The page to return to is not one of this server.", status=400, login=self._at(LOGIN))
         identity = identity_of(request.scope)
-        if identity.key_id.startswith(KEY_ID):
+        if identity.key_id.startswith(KEY_ID) and not self._is_of_pages(return_to):
             if return_to:
                 return RedirectResponse(return_to, 303, headers={"cache-control": "no-store"})
             name, logout = identity.principal, self._at(LOGOUT)
@@ -216,6 +223,14 @@ class LoginRoutes:
             status = 502 if isinstance(attempt.why, IssuerWrong) else 400 if attempt.was_used else 403
             text = {502: _WRONG, 400: _NOT_BEGUN, 403: "The provider did not let you in."}[status]
             return page(request, text, status=status, login=self._at(LOGIN))
+        if self.browsers is not None and self._is_of_pages(pending.return_to):
+            own = own_origin(request.scope, self.public)
+            of_pages = await self.browsers.begin_by_login(identity, address=own, sender=address)
+            # What stands behind `#` is sent to no server; the page takes it out of the address.
+            go_on = f"{pending.return_to.partition('#')[0]}#session={of_pages.text}"
+            response = page(request, _TAKEN_ON, go_on=go_on)
+            response.headers.append("set-cookie", of_pages.cookie)
+            return response
         begun = self.sessions.made(identity)
         await self._record("login.begin", begun.session, request)
         before = await self._session(request.scope)
@@ -223,7 +238,7 @@ class LoginRoutes:
             await self.sessions.end(before)
         await self.sessions.add(begun.session)
         go_on = pending.return_to or self._at(LOGIN)
-        response = page(request, "You are logged in. You are taken on.", go_on=go_on)
+        response = page(request, _TAKEN_ON, go_on=go_on)
         is_https = self._is_https(request.scope)
         cookie = set_cookie(cookie_name(SESSION, is_https=is_https), begun.text, is_https=is_https, same_site="Strict")
         response.headers.append("set-cookie", cookie)
@@ -244,6 +259,10 @@ class LoginRoutes:
         if "error" in query or not code or len(code) > _CODE_CHARS_MAX:
             raise LoginRejected("the browser came back with an error, or without a code")
         return await self._provider.who(code, found, self._redirect_uri(request.scope))
+
+    def _is_of_pages(self, return_to: str) -> bool:
+        """Whether a person came from the studio, whose pages have sessions of their own."""
+        return self.browsers is not None and (return_to == STUDIO or return_to.startswith(f"{STUDIO}/"))
 
     # Words and addresses ----------------------------------------------------------------------------------------------
 
@@ -266,7 +285,7 @@ class LoginRoutes:
 
     async def _proofs(self, scope: Scope, pending: StartedLogin) -> Proofs:
         self._secret = self._secret or await self._store.secret()
-        own = self._settings
+        own = self.settings
         return proofs(pending, self._secret, "\0".join((own.issuer, own.client_id, self._redirect_uri(scope))))
 
     def _keep(self, scope: Scope, response: Response, pending: StartedLogin) -> None:

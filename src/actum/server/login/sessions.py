@@ -125,7 +125,8 @@ class LoginSessions:
         if known is None:
             return None, 0.0
         session, seen_at = known.session, known.seen_at
-        is_ours = (session.issuer, session.client) == (own.issuer, own.client_id)
+        # A session with a proof is one of the pages: its cookie alone is nobody.
+        is_ours = (session.issuer, session.client) == (own.issuer, own.client_id) and not session.proof
         if not is_ours:
             return None, 0.0
         if now - seen_at >= own.idle_s or now - session.began_at >= own.session_s:

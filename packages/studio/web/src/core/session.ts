@@ -11,9 +11,11 @@ export function keepToken(text: string): void {
   else localStorage.removeItem(PLACE);
 }
 
-/** The code of `actum studio`, taken out of the address before anybody can copy it. */
-export function takeCode(): string {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code") ?? "";
-  if (code) history.replaceState(null, "", location.pathname + location.search);
-  return code;
+/** What an address brings to sign in with: the code of `actum studio`, or the text of a session that a log-in began. It is
+ * taken out of the address before anybody can copy it. */
+export function takeFromAddress(): { code: string; session: string } {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const found = { code: given.get("code") ?? "", session: given.get("session") ?? "" };
+  if (found.code || found.session) history.replaceState(null, "", location.pathname + location.search);
+  return found;
 }

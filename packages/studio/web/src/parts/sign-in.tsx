@@ -3,18 +3,18 @@ import { useEffect, useRef, useState, type FormEvent } from "react";
 
 import { ask, isProblem } from "../core/api";
 import { useText } from "../core/language";
-import { keepToken, takeCode } from "../core/session";
+import { keepToken, takeFromAddress } from "../core/session";
 import { COMMON } from "../core/texts";
 import type { SessionBegun } from "../core/types";
 import { Failure } from "./failure";
 
-const code = takeCode();
+const brought = takeFromAddress();
 
 export function SignIn({ providers, onSignedIn }: { providers: { name: string; url: string }[]; onSignedIn: () => void }) {
   const say = useText(COMMON);
   const [key, setKey] = useState("");
   const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(Boolean(code));
+  const [isBusy, setBusy] = useState(Boolean(brought.code));
   const isTried = useRef(false);
 
   async function begin(body: { key: string } | { code: string }) {
@@ -33,7 +33,12 @@ export function SignIn({ providers, onSignedIn }: { providers: { name: string; u
   useEffect(() => {
     if (isTried.current) return;
     isTried.current = true;
-    if (code) void begin({ code });
+    if (brought.code) void begin({ code: brought.code });
+    else if (brought.session) {
+      keepToken(brought.session); // the server says whether it fits the cookie; it is tried once
+      brought.session = "";
+      onSignedIn();
+    }
   });
 
   function submit(event: FormEvent) {
