@@ -8,7 +8,6 @@ The agent is configuration. A run's state is its journal; see `driver.py` for ho
 
 from __future__ import annotations
 
-import copy
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
@@ -37,7 +36,7 @@ from ..core.run.ids import new_id
 from ..core.run.record import AgentChanged, Started, TaskQueued, ToolsChanged
 from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
-from ..core.tool import Tool, ToolChoice, named_tools
+from ..core.tool import named_tools
 from ..core.under_way import call_under_way
 from ..core.user import User
 from ..journal.kept_tools import keep_tools
@@ -62,7 +61,6 @@ from ..runs.run import Stopping
 from ..runs.runner import Answers, Begins, ModelSide, Runner, Setting
 from ..runs.streaming import streamed, without_loop
 from ..runs.wording import Phrases
-from ..toolsets.wrappers import innermost
 from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .alternation import in_turns
@@ -73,9 +71,9 @@ from .compaction import Summarizer
 from .conversation import Before, before, handles_before, history_of, media, talking, with_attachments
 from .driver import Driver
 from .given_history import history_given, size_of_history
-from .identity import AgentRef, Naming, digest_of
-from .options import AgentFields, AgentOptions, RunKeywords
-from .tool_choice import ChosenTools, check_names, read_tool_choice
+from .options import AgentOptions, RunKeywords
+from .parts import AgentParts
+from .tool_choice import ChosenTools, read_tool_choice
 from .turn import turn
 from .unfinished import news
 
@@ -89,7 +87,7 @@ else:  # the default, which only type checkers read, is not in Python 3.11
     Output = TypeVar("Output", covariant=True)
 
 
-class Agent(Generic[Output]):
+class Agent(AgentParts, Generic[Output]):
     """A model that gets things done with tools.
 
     As a type, `Agent[Invoice]` is an agent whose answers are invoices, `Agent` one that answers in text, and
@@ -198,40 +196,7 @@ class Agent(Generic[Output]):
         self._redaction = redaction
         self._dialect = dialect
         self._named = AgentName()
-
-    @property
-    def journal(self) -> Journal:
-        """Where the agent's runs are written down."""
-        return self.runner.journal
-
-    @property
-    def description(self) -> str:
-        """What the agent is for, as the settings say it; empty where they do not."""
-        return self._named.description
-
-    @property
-    def is_open(self) -> bool:
-        """Whether any user may use the agent, as far as its name in the settings is concerned."""
-        return self._named.is_open
-
-    def is_for(self, principal: str, roles: Sequence[str]) -> bool:
-        """Whether a user may use the agent, as far as its name in the settings is concerned.
-
-        Args:
-            principal: the user.
-            roles: the roles of the user, beside those that the agent's policy knows of.
-        """
-        return self._named.is_for(principal, roles, self.runner.policy)
-
-    @property
-    def output_schema(self) -> JsonObject | None:
-        """The JSON Schema of the answer; None where the agent answers with text."""
-        return self._brief.schema
-
-    @property
-    def clock(self) -> Clock:
-        """The agent's time."""
-        return self.runner.clock
+        self._completes = self._base = None
 
     async def run(
         self,
@@ -336,8 +301,9 @@ class Agent(Generic[Output]):
         above = call_under_way()
         if above is not None:
             return await self._run_below(above, UserMessage.of(question), options)
-        async with self._beginning(UserMessage.of(question), options) as (run, started, before, setting):
-            return await self._begin(run, started, before, setting)
+        agent = await self.completed(tenant)
+        async with agent._beginning(UserMessage.of(question), options) as (run, started, before, setting):
+            return await agent._begin(run, started, before, setting)
 
     async def _run_below(self, above: Context, said: UserMessage, options: AgentOptions) -> RunResult[Output]:
         """Answer a question of the code of a call; or go on with the run that an earlier attempt at the call began.
@@ -347,13 +313,15 @@ class Agent(Generic[Output]):
         """
         options = on_behalf(options, above)
         run_id = options.run_id or id_below(above, self.name, said, options.conversation, acts_for(options))
-        if await is_begun(run_id, self.runner.journal_below(above), above):
-            setting = self._setting(options, above)
-            result = await self._go_on(run_id, partial(handed_down, above.answers), setting)
+        journal = self.runner.journal_below(above)
+        if await is_begun(run_id, journal, above):
+            agent = await self._of_run(run_id, journal)
+            setting = agent._setting(options, above)
+            result = await agent._go_on(run_id, partial(handed_down, above.answers), setting)
         else:
-            options = msgspec.structs.replace(options, run_id=run_id)
-            async with self._beginning(said, options, above) as (run, started, before, setting):
-                result = await self._begin(run, started, before, setting)
+            agent, options = await self.completed(options.tenant), msgspec.structs.replace(options, run_id=run_id)
+            async with agent._beginning(said, options, above) as (run, started, before, setting):
+                result = await agent._begin(run, started, before, setting)
         told_above(result)
         return result
 
@@ -372,9 +340,10 @@ class Agent(Generic[Output]):
             UsageError: as for `run`.
             Busy: somebody else is adding to this conversation, or is beginning a run of this id.
         """
-        async with self._beginning(UserMessage.of(question), options) as (run_id, started, _, setting):
+        agent = await self.completed(options.tenant)
+        async with agent._beginning(UserMessage.of(question), options) as (run_id, started, _, setting):
             setting.budget.price(self.model.name)  # or nothing is begun
-            await self.runner.start(run_id, started, setting)
+            await agent.runner.start(run_id, started, setting)
             self.journal.append(run_id, task)
             await self.journal.sync(run_id)
             return run_id
@@ -455,7 +424,7 @@ class Agent(Generic[Output]):
 
     def _setting(self, options: AgentOptions, above: Context | None) -> Setting:
         """What a new run finds around it; the arguments are those of `_beginning`."""
-        return self.runner.setting(options, agent=self, model_settings=options.settings, above=above)
+        return self.runner.setting(options, agent=self._base or self, model_settings=options.settings, above=above)
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunKeywords]) -> RunResult[Output]:
         """`run` for programs without an event loop; the options are the same.
@@ -520,10 +489,11 @@ class Agent(Generic[Output]):
         await self.runner.check_user(run_id, principal, tenant, journal)
         brought = await client_tools_of(journal, run_id, self.runner.client_tools)
         agent = self if brought == self.runner.client_tools else self.with_client_tools(brought)
+        agent = await agent._of_run(run_id, journal)
         setting = agent.runner.setting(
             RunOptions(context=context, approver=approver, peer=peer, holder=holder, emit=emit),
             accept=accept,
-            agent=agent,
+            agent=agent._base or agent,
             model_settings=settings,
             above=above,
             journal=journal,
@@ -576,12 +546,13 @@ class Agent(Generic[Output]):
         """
         conversation = checked_text("conversation", conversation)
         await self.runner.check_user(run_id, principal, tenant)
+        agent = await self._of_run(checked_id(run_id), self.journal)
         entries = sound(run_id, await self.journal.read(checked_id(run_id)))
         if question is not None:
             question = with_attachments(UserMessage.of(question), (), await handles_before(self.journal, entries))
         records = branch(run_id, entries, at, question, result)
         new = new_id("run") if new_run is None else checked_id(new_run)
-        digest, tools = await self.runner.shown_first()
+        digest, tools = await agent.runner.shown_first()
         async with self.journal.claim(new), talking(self.journal, records[0].owning_user, conversation):
             if await self.journal.read(new):
                 raise UsageError("there is a run {new!r} already", new=new)
@@ -590,7 +561,7 @@ class Agent(Generic[Output]):
                 records[0],
                 agent=self.name,
                 model=self.model.name,
-                instructions=self._brief.told(records[0].question, records[0].answer_schema),
+                instructions=agent._brief.told(records[0].question, records[0].answer_schema),
                 tools=digest,
                 limits=self.runner.limits_recorded,
                 settings=self.settings.recorded,
@@ -600,10 +571,10 @@ class Agent(Generic[Output]):
                 forked=run_id,
                 fork_at=at,
                 request=request,
-                client_tools=self.runner.client_tools,
+                client_tools=agent.runner.client_tools,
                 names=(),
                 door={},
-                **({"agent_digest": "", "agent_parts": {}} | await self._recorded()),
+                **({"agent_digest": "", "agent_parts": {}} | await agent._recorded()),
             )
             words = await words_of(self.journal, run_id, records)
             for record in (started, *records[1:]):
@@ -668,11 +639,14 @@ class Agent(Generic[Output]):
         journal = context.journal
         if journal is None:
             raise UsageError("an agent works as a tool within a run only: this context belongs to none")
-        around = RunOptions(context=context.deps, peer=context.peer, holder=context.holder)
-        setting = self.runner.setting(around, agent=self, above=context, journal=journal)
         if not self.is_for(context.principal, context.roles):
             raise PermissionDenied("This user may not use the agent {name}.", name=self.name)
         entries = await journal.read(run_id, tenant=context.tenant)
+        if self._completes is not None:
+            agent = await (self._of_run(run_id, journal) if entries else self.completed(context.tenant))
+            return await agent.run_child(task, run_id, context)
+        around = RunOptions(context=context.deps, peer=context.peer, holder=context.holder)
+        setting = self.runner.setting(around, agent=self._base or self, above=context, journal=journal)
         if entries:
             return await self._go_on(run_id, partial(handed_down, context.answers), setting)
         if context.attempt > 1:
@@ -686,6 +660,7 @@ class Agent(Generic[Output]):
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
             tool_choice=self.tool_choice,
+            uses=dict(self.runner.uses),
             principal=context.principal,
             tenant=context.tenant,
             roles=context.roles,
@@ -726,118 +701,6 @@ class Agent(Generic[Output]):
                 return cast("RunResult[Output]", await self.runner.go_on(run_id, state, setting))  # it has no answer
             earlier = await history_of(setting.journal, state.beginning())
             return await self._carry_out(run_id, state, earlier, setting)
-
-    # Known by a name -----------------------------------------------------------------------------------------------
-
-    def known_as(
-        self,
-        naming: Naming,
-        *,
-        journal: Journal | None = None,
-        approver: Approver | None = None,
-        wrap: Callable[[Toolset], Toolset] | None = None,
-        latest: Callable[[], Naming | None] | None = None,
-    ) -> Agent[Output]:
-        """The same agent under a name by which other processes build it too; see `compose.agents`.
-
-        Args:
-            naming: the name, who may use the agent, and what else belongs to the name.
-            journal: where its runs are written down, instead.
-            approver: who can be asked, instead.
-            wrap: puts a wrapper around each toolset.
-            latest: tells who may use the agent by now, beside `naming`; None of it where nobody may any more.
-        """
-        other = copy.copy(self)
-        other.name = naming.name
-        other.runner = self.runner.known_as(naming.name, journal=journal, approver=approver, wrap=wrap)
-        other._named = AgentName(naming, latest)
-        return other
-
-    def with_runner(self, runner: Runner, model: Model | None = None) -> Agent[Output]:
-        """The same agent, whose calls another runner makes; another model is asked where one is given."""
-        other = copy.copy(self)
-        other.runner, other.model = runner, model or self.model
-        return other
-
-    async def reference(self) -> AgentRef:
-        """The agent as another process has to be told of it, to run it or to go on with its runs.
-
-        Raises:
-            UsageError: the agent has no name by which another process could build it.
-        """
-        if self._named.made is None:
-            raise UsageError(
-                "the agent {name!r} can not be handed to another process, which would not know how "
-                "to build it: name it in actum.toml, as in agents.{name} = {{python = "
-                '"package.module:agent"}}',
-                name=self.name,
-            )
-        parts = await self.parts()
-        return AgentRef(name=self.name, digest=digest_of(parts), parts=parts)
-
-    async def parts(self) -> dict[str, str]:
-        """The digest of each part of this agent, by its name; see `agents.identity`."""
-        inside = [toolset for given in self.runner.toolsets for toolset in innermost(given)]
-        below = [each.agent for each in inside if isinstance(each, AgentTool) and isinstance(each.agent, Agent)]
-        values: dict[str, object] = {
-            "settings": [self.settings.recorded, sorted(name.lower() for name in self.settings.headers)],
-            "instructions": self._brief.part,
-            "agents": sorted([digest_of(await each.parts()) for each in below]),
-            "output": self._brief.schema if self.tool_choice == "auto" else [self._brief.schema, self.tool_choice],
-        }
-        return await self._named.parts(self.runner, self.model.name, self._dialect, self.truncation, values)
-
-    async def _recorded(self) -> AgentFields:
-        """What stands on record of an agent that has a name."""
-        if self._named.made is None:
-            return {}
-        parts = await self.parts()
-        return {"agent_digest": digest_of(parts), "agent_parts": parts}
-
-    def with_tools(self, tools: Sequence[Toolish]) -> Agent[Output]:
-        """The same agent with other tools, in the same journal. What both use of their limits is counted together.
-
-        Args:
-            tools: as for `Agent`.
-
-        Raises:
-            BadTool: a schema is bad.
-        """
-        other = copy.copy(self)
-        other.runner = self.runner.with_tools(tools)
-        return other
-
-    def with_client_tools(self, tools: Sequence[Tool], answer_schema: JsonObject | None = None) -> Agent[Output]:
-        """The same agent with the tools of a client of a server beside its own, for one run. They are no part of the
-        agent, and stand on record with the run: `resume` of the agent finds them there.
-
-        Args:
-            tools: bare definitions. A call of such a tool pauses the run until its result is given.
-            answer_schema: JSON Schema of an object that the client wants the answer to fit.
-
-        Raises:
-            UsageError: the agent has a form of answer of its own.
-            BadTool: the schema can not be used.
-        """
-        other = copy.copy(self)
-        other._brief = self._brief.for_client(answer_schema)
-        other.runner = self.runner.with_client_tools(tools)
-        return other
-
-    async def checked_choice(self, said: ChosenTools | None) -> ToolChoice:
-        """The tool choice of a run: what is said for the run, or the agent's own.
-
-        Raises:
-            UsageError: it is none, or names a tool that the agent does not have.
-        """
-        choice = self.tool_choice if said is None else read_tool_choice(said)
-        if named_tools(choice):
-            check_names(choice, {tool.name for tool in await self.runner.list_tools()})
-        return choice
-
-    async def list_tools(self) -> Sequence[Tool]:
-        """The tools that the model is shown."""
-        return await self.runner.list_tools()
 
     async def _begin(
         self, run_id: str, started: Started, before: Sequence[Message], setting: Setting

@@ -5,21 +5,26 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..agents.agent import Agent
-from ..compose.agents import list_tools, make_agent, open_agents, tool_names
+from ..compose.agents import list_tools, make_agent, open_agents, takes_published, tool_names
 from ..compose.mcp import open_finder, open_mcp, usable_servers
 from ..compose.models import make_model
+from ..compose.published.completing import completing
+from ..compose.published.tools import NO_AGENTS, DeclaredTools
 from ..compose.secrets import open_secrets
 from ..compose.settings import FINDER, Settings
 from ..compose.settings_watch import open_egress
 from ..compose.tools import load_tools, problems_of
+from ..compose.workflows import Workflows, open_workflows
 from ..core.interfaces import Journal
 from ..core.policy import Approver
 from ..journal.memory import MemoryJournal
 from ..runs.given_tools import Toolish
+from ..server.api.api import AgentsByName
 from .show.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -113,16 +118,31 @@ async def agent_with_servers(
 ) -> AsyncIterator[tuple[Agent, Mapping[str, McpToolset]]]:
     """The agent of this command: that of `--agent`, or the one around all tables; and its MCP servers by name."""
     if settings.agent:
-        async with open_agents(settings, os.environ, Path.cwd(), journal=journal, approver=approver) as agents:
+        async with (
+            open_agents(settings, os.environ, Path.cwd(), journal=journal, approver=approver) as agents,
+            open_workflows(settings, os.environ, Path.cwd(), journal=journal) as workflows,
+        ):
+            agents.completing = partial(completing, _declared(settings, journal, workflows, agents))
             named = cast("Agent", agents.get(settings.agent))  # the command line shows the answer's text alone
             async with _telling(agents.hosts, terminal):
                 yield named, {name: server for host in agents.hosts for name, server in host.servers.items()}
         return
     model = make_model(settings)
-    async with tools(settings, terminal) as loaded:
+    async with (
+        tools(settings, terminal) as loaded,
+        open_workflows(settings, os.environ, Path.cwd(), journal=journal) as workflows,
+    ):
         secrets = open_secrets(os.environ)
         made = make_agent(settings, model, loaded.tools, journal=journal, approver=approver, secrets=secrets)
+        if takes_published(settings):
+            made = made.completed_by(completing(_declared(settings, journal, workflows), settings))
         yield made, loaded.servers
+
+
+def _declared(
+    settings: Settings, journal: Journal, workflows: Workflows, agents: AgentsByName = NO_AGENTS
+) -> DeclaredTools:
+    return DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents)
 
 
 async def names_elsewhere(settings: Settings) -> set[str]:

@@ -18,6 +18,7 @@ import msgspec
 
 from ..agents.agent import Agent
 from ..agents.identity import Naming
+from ..agents.parts import AgentParts, Completes
 from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
@@ -25,6 +26,7 @@ from ..core.model import Model
 from ..core.policy import Approver
 from ..core.run.task_request import NO_DEFAULTS, TaskDefaults
 from ..core.secrets.store import SecretSource
+from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..journal.memory import MemoryJournal
 from ..policy.file import PolicyFile
@@ -38,10 +40,10 @@ from ..toolsets.wrappers import ToolLabels, labelled, labels_of
 from .mcp import open_finder, open_mcp, usable_servers
 from .models import make_model
 from .secrets import open_secrets
-from .settings import FINDER, AgentTable, Settings, table_of
+from .settings import FINDER, PROMPT, AgentTable, Settings, table_of
 from .settings_watch import SettingsWatch, naming_now, open_egress
 from .task_queue import open_queue
-from .tools import load_tools, with_labels
+from .tools import load_tools, published_names, with_labels
 from .user_code import kind_of, load_object, names_one_object
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ def make_agent(
         model,
         with_labels(tools, settings.tool_labels),
         output_type=output_type,
-        instructions=settings.instructions,
+        instructions="" if prompt_named(settings.instructions) else settings.instructions,
         name=name,
         policy=open_policy(settings),
         limits=settings.limits,
@@ -93,6 +95,27 @@ def make_agent(
         tool_choice=settings.tool_choice,
         secrets=secrets,
     )
+
+
+def prompt_named(instructions: str) -> str:
+    """The published prompt that `instructions` of the settings name; empty where they are the instructions themselves.
+
+    Raises:
+        UsageError: the name is none.
+
+    >>> prompt_named("prompt:desk@2"), prompt_named("Be kind.")
+    ('desk@2', '')
+    """
+    if not instructions.startswith(PROMPT) or "\n" in instructions:
+        return ""
+    named = instructions.removeprefix(PROMPT)
+    reference(named)
+    return named
+
+
+def takes_published(settings: Settings) -> bool:
+    """Whether an agent of these settings takes something from what its caller's tenant has published."""
+    return bool(published_names(settings.tools) or prompt_named(settings.instructions))
 
 
 def with_background(settings: Settings, agent: Agent[Output], direct: Runner, queue: TaskQueue) -> Agent[Output]:
@@ -171,6 +194,10 @@ class Agents:
         approver: who can be asked while a run waits.
         dispatcher: is told of the tasks that models begin; None where only other processes carry tasks out.
         clock: tells when to look at the files of the settings again.
+
+    Attributes:
+        completing: gives an agent of these settings what it takes from what its caller's tenant has published; whoever
+            opens that sets it.
     """
 
     def __init__(
@@ -196,6 +223,7 @@ class Agents:
         self._egress = open_egress(settings, environment)
         self._watch = SettingsWatch(settings, environment, clock=clock)
         self._secrets = open_secrets(environment)
+        self.completing: Callable[[Settings], Completes] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -290,7 +318,17 @@ class Agents:
         )
         told = tuple(f"{server.name} {_place(server.url)}".rstrip() for server in servers)
         named = msgspec.structs.replace(naming, servers=told, dialect=settings.dialect)
-        return agent.known_as(named, latest=partial(naming_now, self._watch, name))
+        agent = agent.known_as(named, latest=partial(naming_now, self._watch, name))
+        return agent.completed_by(partial(self._completed, settings)) if takes_published(settings) else agent
+
+    async def _completed(
+        self, settings: Settings, agent: AgentParts, tenant: str, began_with: Mapping[str, int] | None
+    ) -> AgentParts:
+        if self.completing is None:
+            raise UsageError(
+                "the agent {name!r} takes what is published, and nothing is published here", name=agent.name
+            )
+        return await self.completing(settings)(agent, tenant, began_with)
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -60,7 +60,7 @@ from ..server.web_application import NotReady, WebApplication, WebApplicationSet
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..transport.guard import is_here
 from ..triggers.watch import Watcher
-from .agents import UNNAMED, make_agent, open_agents, open_policy, with_background
+from .agents import UNNAMED, make_agent, open_agents, open_policy, prompt_named, takes_published, with_background
 from .catalog import catalog_files
 from .extras import install, missing_extras
 from .features import features_of
@@ -68,6 +68,7 @@ from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_connections, open_models_door
 from .published.agents import DeclaredAgents
+from .published.completing import completing
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets, open_secrets
 from .settings import LoginTable, ServeSettings, Settings
@@ -106,6 +107,7 @@ def open_doors(
     verifier: Verifier | None = None,
     workflows: Workflows | None = None,
     browsers: BrowserSessions | None = None,
+    declared: DeclaredTools | None = None,
 ) -> list[RouteGroup]:
     """What is served under one address.
 
@@ -119,6 +121,7 @@ def open_doors(
         verifier: checks the key that each request has to show; None where no key is wanted.
         workflows: of the settings; each is also a tool here, and `served_agents` has each as an agent. None for none.
         browsers: the sessions of browsers; None where no key is wanted.
+        declared: the published tools, where `agents` take some; by default they are opened here.
 
     Raises:
         UsageError: the policy can not be read, a workflow can not be built, or the key that seals calls can not be
@@ -130,12 +133,13 @@ def open_doors(
     own = [*tools, *(workflows.tools if workflows is not None else [])]
     offer = None
     if workflows is not None:
-        declared = DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents)
+        declared = declared or DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows)
+        declared.agents = agents
         made = DeclaredAgents(settings, journal=journal, own=own, tools=declared, models=connections)
         offer = PublishedOffer(workflows, declared.of, made.of)
     mcp = McpService(
         with_labels(own, settings.tool_labels),
-        instructions=settings.instructions,
+        instructions="" if prompt_named(settings.instructions) else settings.instructions,
         policy=open_policy(settings),
         limits=settings.limits,
         secrets=secrets,
@@ -222,8 +226,12 @@ async def built(
     async with (
         tasks_carried_out(settings, journal, environment, folder) as dispatcher,
         open_workflows(settings, environment, folder, journal=journal) as workflows,
-        served_agents(settings, environment, folder, loaded, journal, dispatcher, workflows) as agents,
+        AsyncExitStack() as stack,
     ):
+        declared = DeclaredTools(settings, environment, folder, journal=journal, workflows=workflows)
+        agents = await stack.enter_async_context(
+            served_agents(settings, environment, folder, loaded, journal, dispatcher, workflows, declared)
+        )
         stored, browsers = entered.stored, None
         if stored is not None:
             attempts, public = Attempts(recorded_in(journal)), settings.serve.public
@@ -247,6 +255,7 @@ async def built(
             verifier=entered.access.verifier,
             workflows=workflows,
             browsers=browsers,
+            declared=declared,
         )
         serving = Serving(
             [*doors, *([login] if login is not None else []), _studio(settings)],
@@ -303,6 +312,7 @@ async def served_agents(
     journal: Journal,
     dispatcher: Dispatcher | None = None,
     workflows: Workflows | None = None,
+    declared: DeclaredTools | None = None,
 ) -> AsyncIterator[AgentsByName]:
     """The agents that callers may run: those of `[agents.*]`, or `assistant`, the one of the settings, where there are
     no tables. An agent for each workflow stands beside them, for doors that know agents only.
@@ -320,6 +330,7 @@ async def served_agents(
         journal: the one journal of the server.
         dispatcher: is told of the tasks that models begin; None where only other processes carry tasks out.
         workflows: of the settings; None for none.
+        declared: the published tools, which agents may take; None where nobody can publish any.
 
     Raises:
         UsageError: an agent or a workflow can not be built, or the name of a workflow means two things.
@@ -341,9 +352,12 @@ async def served_agents(
         )
         direct = made.runner.known_as(API)  # under this name other processes build it
         assistant = with_background(settings, made, direct, open_queue(settings, journal, dispatcher))
+        if declared is not None and takes_published(settings):
+            assistant = assistant.completed_by(completing(declared, settings))
         yield GivenAgents({ASSISTANT: assistant, **speaking}, {UNNAMED: assistant})
         return
     async with open_agents(settings, environment, folder, journal=journal, dispatcher=dispatcher) as agents:
+        agents.completing = partial(completing, declared) if declared is not None else None
         for name in agents.names:
             agents.get(name)  # what is wrong with it is told at the start
         yield GivenAgents({name: agents.get(name) for name in agents.names} | speaking)

@@ -40,6 +40,10 @@ MINE = "mine"
 FINDER = "mcp"
 CODE = "code"
 MEMORY = "memory"
+PUBLISHED = "published:"
+"""In `tools`: a tool that the caller's tenant has published, or `*` for all of them."""
+PROMPT = "prompt:"
+"""In the place of `instructions`: a prompt that the caller's tenant has published."""
 SETTINGS_FILE = "actum.toml"
 ENVIRONMENT = {
     "ACTUM_MODEL": "model",

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -40,6 +41,7 @@ from .agents import Agents, make_runner, open_agents
 from .features import features_of, take_into_use
 from .journals import journal_path, read_journal_key
 from .published.agents import DeclaredAgents
+from .published.completing import completing
 from .published.tools import DeclaredTools
 from .secrets import open_secrets
 from .settings import Settings
@@ -98,6 +100,7 @@ class SettingsBuilder:
             settings, environment, folder, journal=journal, workflows=self._workflows, agents=agents
         )
         self._declared = declared
+        agents.completing = partial(completing, declared)
         self._published = PublishedOffer(self._workflows, declared.of, self._agents_of)
         self._made: DeclaredAgents | None = None
         self._runner: Runner | None = None
@@ -130,6 +133,7 @@ class SettingsBuilder:
                 return published
             speaks = started.agent in self._workflows.names
             agent = self._workflows.agent(started.agent) if speaks else self._agents.get(started.agent)
+            agent = await agent.completed(started.tenant, started.uses)
             reference = await agent.reference()
         except UnknownName as error:
             raise Unfit(str(error)) from None

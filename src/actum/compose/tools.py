@@ -15,6 +15,7 @@ from ..core.definition import BadText
 from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Toolset
 from ..core.process.installed import Installed, installed_one
+from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..features.feature import FeatureOn
 from ..runs.given_tools import Toolish, sort_out
@@ -22,6 +23,7 @@ from ..sandbox.jail import Jail
 from ..toolsets.code import code_tools
 from ..toolsets.declared.declaration import read_declaration
 from ..toolsets.declared.places import declared_tool
+from ..toolsets.declared.published import ALL
 from ..toolsets.everyday import everyday_tools
 from ..toolsets.function.function import FunctionTool
 from ..toolsets.scripts import ScriptToolset
@@ -30,7 +32,7 @@ from ..transport.egress import Egress
 from .apis import open_api
 from .features import features_of
 from .remote_agents import A2A_SOURCE, open_remote_agent
-from .settings import CODE, EVERYDAY, FINDER, SandboxTable, Settings, ToolSource
+from .settings import CODE, EVERYDAY, FINDER, PUBLISHED, SandboxTable, Settings, ToolSource
 from .settings_watch import open_egress
 from .user_code import kind_of, load_module, load_object, load_objects, names_one_object, public_objects
 
@@ -48,7 +50,8 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     decorated), `file.py:name`, `module` or `module:name`; `file.json`, `.yaml` or `.toml` that declares a tool; `code`,
     or `folder/` for the scripts of a folder; `openapi:NAME` or `http:NAME` for an API that was added with `actum tools
     add`; `a2a:NAME` for a remote agent of the settings, `a2a:https://...` for one at an address; the name of a feature
-    that is on, or of a toolset of an installed package; or a `ToolSource` around such a name. Where no setting names
+    that is on, or of a toolset of an installed package; or a `ToolSource` around such a name. What each run of an agent
+    finds by itself, `published:NAME`, is left out here; see `published.completing`. Where no setting names
     tools, those of the features that are on stand beside the everyday ones.
 
     Args:
@@ -60,7 +63,8 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
         UsageError: there is no such file, module or name, or it could not be loaded.
     """
     features = features_of(settings).checked()
-    names = settings.tools
+    published_names(settings.tools)
+    names = tuple(each for each in settings.tools if not str(each).startswith(PUBLISHED))
     if "tools" not in settings.sources:  # nobody chose among them
         names = (*names, *(each.feature.name for each in features.on if each.feature.tools is not None))
     return _load(names, settings, folder, egress or open_egress(settings, os.environ))
@@ -90,6 +94,24 @@ def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, e
             brought = None if names_one_object(name) or name.endswith(".py") else installed_one(TOOLSETS, name)
             found += _tools_in(name) if brought is None else [_toolset_of(brought)]
     return found
+
+
+def published_names(tools: Sequence[str | ToolSource]) -> list[str]:
+    """The published tools that entries of `tools` name: `weather`, `weather@3`, or `*` for all.
+
+    Raises:
+        UsageError: an entry names none.
+
+    >>> published_names(["everyday", "published:weather@3"])
+    ['weather@3']
+    """
+    found = [each for each in tools if str(each).startswith(PUBLISHED)]
+    for each in found:
+        if isinstance(each, ToolSource):
+            raise UsageError("{place}: published tools keep their names: leave out the table", place=each.source)
+        if each != PUBLISHED + ALL:
+            reference(each.removeprefix(PUBLISHED))
+    return [str(each).removeprefix(PUBLISHED) for each in found]
 
 
 def _toolset_of(brought: Installed) -> Toolset:

@@ -243,6 +243,14 @@ class Runner:
         other.tool_index = ToolIndex()
         return other
 
+    def with_more_tools(self, toolsets: Sequence[Toolset]) -> Runner:
+        """The same runner with further toolsets beside its tools. What both use of their limits is counted together."""
+        other = copy.copy(self)
+        other._toolsets = [*self._toolsets, *toolsets]
+        other._generations = ()  # and the catalog stays, whose compiled schemas are used again
+        other.tool_index = ToolIndex()
+        return other
+
     def with_client_tools(self, tools: Sequence[Tool]) -> Runner:
         """The same runner with the tools of a client beside its own; see `Started.client_tools`. A call of such a tool
         waits for its result, as that of a bare definition does.
@@ -259,8 +267,8 @@ class Runner:
 
     @property
     def is_published(self) -> bool:
-        """Whether the tools stand for publications, which every process can open."""
-        return bool(self.uses)
+        """Whether what makes the runs was published, so that every process can open it."""
+        return self.name in self.uses or f"agent/{self.name}" in self.uses
 
     def with_uses(self, uses: Mapping[str, int]) -> Runner:
         """The same runner, whose tools stand for certain publications; see `Started.uses`."""

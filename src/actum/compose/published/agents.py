@@ -20,7 +20,7 @@ from ...core.errors import UsageError
 from ...core.interfaces import Journal, Toolset
 from ...core.model import Model
 from ...core.process.worker_thread import off_loop
-from ...core.stored.definitions import no_publication, reference
+from ...core.stored.definitions import Definitions, no_publication, reference
 from ...core.tool import Tool
 from ...runs.given_tools import Toolish, sort_out
 from ...server.api.connected import TenantModels
@@ -205,15 +205,7 @@ class AgentsOfOne:
         """The system prompt, and the publication that it is."""
         if not isinstance(definition.instructions, PromptReference):
             return definition.instructions, {}
-        written = definition.instructions.prompt
-        name, number = reference(written)
-        key = f"{PROMPT}/{written}"
-        number = began_with.get(key, number) if began_with is not None else number
-        publication = await self._definitions.published(PROMPT, name, number, tenant=self._tenant)
-        if publication is None:
-            told = f"there is no published prompt {written[:100]!r} here"
-            raise BadText([TextProblem(told, hint=f"actum prompts publish {name}.prompt.md", path="instructions")])
-        return publication.text, {key: publication.number}
+        return await published_prompt(self._definitions, definition.instructions.prompt, self._tenant, began_with)
 
     async def _tools(
         self, definition: AgentDefinition, began_with: Mapping[str, int] | None
@@ -240,6 +232,30 @@ class AgentsOfOne:
             found.append(made.toolset)
             uses |= made.uses
         return found, uses
+
+
+async def published_prompt(
+    definitions: Definitions, named: str, tenant: str, began_with: Mapping[str, int] | None
+) -> tuple[str, dict[str, int]]:
+    """A published prompt, and the publication that it is.
+
+    Args:
+        definitions: where the texts are.
+        named: its name; `desk@3` for a version.
+        tenant: whose it is.
+        began_with: as in `Started.uses`; None for a run that begins.
+
+    Raises:
+        BadText: there is none.
+    """
+    name, number = reference(named)
+    key = f"{PROMPT}/{named}"
+    number = began_with.get(key, number) if began_with is not None else number
+    publication = await definitions.published(PROMPT, name, number, tenant=tenant)
+    if publication is None:
+        told = f"there is no published prompt {named[:100]!r} here"
+        raise BadText([TextProblem(told, hint=f"actum prompts publish {name}.prompt.md", path="instructions")])
+    return publication.text, {key: publication.number}
 
 
 class _Chosen(Wrapper):

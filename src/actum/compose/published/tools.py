@@ -24,7 +24,7 @@ from ...core.json import Json, dumps
 from ...core.stored.definitions import reference
 from ...core.tool import Effects, Tool
 from ...journal.recording import RunState
-from ...server.api.api import AgentsByName
+from ...server.api.api import AgentsByName, GivenAgents
 from ...server.workflows import WorkflowsByName
 from ...toolsets.declared.declaration import ToolDeclaration
 from ...toolsets.declared.places import Elsewhere, declared_tool
@@ -40,6 +40,7 @@ from ..settings_watch import open_egress
 from ..user_code import kind_of, load_object
 from ..workflows import meaning_of
 
+NO_AGENTS: AgentsByName = GivenAgents({})
 TENANTS_MAX = 1_000
 """The number of tenants whose published tools are kept open."""
 TASK = "task"
@@ -54,7 +55,7 @@ class DeclaredTools:
         folder: to which paths of the settings are relative.
         journal: keeps the texts, and the runs.
         workflows: the workflows of the server, which a declaration may name.
-        agents: the agents of the server, likewise.
+        agents: the agents of the server, likewise; they can be set later.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class DeclaredTools:
         *,
         journal: Journal,
         workflows: WorkflowsByName,
-        agents: AgentsByName,
+        agents: AgentsByName = NO_AGENTS,
     ) -> None:
         self.settings = settings
         self.journal = journal
@@ -217,7 +218,7 @@ class PlacesOfTenant:
         except UsageError as error:
             raise _missing(declaration, str(error)) from None
         does: frozenset[Effects] | None = frozenset()
-        for tool in await agent.list_tools():
+        for tool in await (await agent.completed(self._tenant)).list_tools():
             does = None if does is None or tool.effects is None else does | tool.effects
         toolset = agent.as_tool(declaration.name, declaration.description)
         names = {name for name, _ in _properties(declaration)}

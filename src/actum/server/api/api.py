@@ -328,7 +328,7 @@ class Api:
             agent = agent if agent is None or agent.is_for(who.principal, who.roles) else None
         if agent is None:
             raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
-        return agent
+        return await agent.completed(who.tenant)
 
     async def _with_model(self, tenant: str, agent: Agent[object]) -> Agent[object]:
         """The agent, which asks the tenant's default model where it is the one that stands for no model of its own.
@@ -374,9 +374,10 @@ class Api:
             return None
         if (speaker := await self.published.agent_of(started)) is not None:
             return speaker
-        return (
-            await self._with_model(started.tenant, self.agents.get(started.agent)) if self._has_agent(started) else None
-        )
+        if not self._has_agent(started):
+            return None
+        agent = await self._with_model(started.tenant, self.agents.get(started.agent))
+        return await agent.completed(started.tenant, started.uses)
 
     async def check_go_on(self, who: Identity, recorded: Recorded) -> None:
         """A caller goes on only with runs that the caller's key could start.

@@ -6,7 +6,8 @@ tool is made, not even by a run that keeps an older publication.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -14,18 +15,22 @@ from msgspec import Struct, structs
 
 from ...core.call import ToolCall, ToolResult
 from ...core.definition import BadText, TextProblem
-from ...core.errors import JournalError, PermissionDenied, Unavailable, UsageError
+from ...core.errors import JournalError, PermissionDenied, Unavailable, UnknownTool, UsageError
 from ...core.identity import Identity
 from ...core.interfaces import Context, Toolset
 from ...core.process.worker_thread import off_loop
-from ...core.stored.definitions import Definitions, Publication, PublicationInUse, no_publication
+from ...core.stored.definitions import Definitions, Publication, PublicationInUse, no_publication, reference
 from ...core.tool import Tool
 from ..wrappers import Wrapper
 from .declaration import ToolDeclaration, read_declaration
 
+log = logging.getLogger("actum")
+
 KIND: Final = "tool"
 USES: Final = f"{KIND}/"
 """`tool/weather_api: 2` in `Started.uses`: the run began with publication 2 of this tool."""
+ALL: Final = "*"
+"""In the place of a name: all tools in use."""
 OPENED_MAX = 200
 """The number of opened publications that are kept."""
 
@@ -78,10 +83,18 @@ class ListedTool(Struct, frozen=True):
     Attributes:
         publication: which publication is in use.
         tool: its definition.
+        stands_for: the workflow that it stands for, as its declaration names it; empty for none.
     """
 
     publication: PublicationInUse
     tool: Tool
+    stands_for: str = ""
+
+
+class _Card(Struct):
+    """What `about` tells of a tool beside its definition."""
+
+    stands_for: str = ""
 
 
 class CheckedTool(Struct, frozen=True):
@@ -98,7 +111,8 @@ class CheckedTool(Struct, frozen=True):
     @property
     def about(self) -> str:
         """What lists are told of the text, for `PublicationInUse.about`."""
-        return msgspec.json.encode(self.tool).decode()
+        card = {**msgspec.to_builtins(self.tool), "stands_for": self.declaration.workflow or ""}
+        return msgspec.json.encode(card).decode()
 
 
 class TenantTools:
@@ -180,6 +194,52 @@ class TenantTools:
             self._opened[name, publication.number] = opened
         return opened
 
+    async def toolset(
+        self,
+        names: Sequence[str],
+        *,
+        without: Collection[str] = (),
+        began_with: Mapping[str, int] | None = None,
+    ) -> MadeTool:
+        """Published tools as one toolset. Each is opened when it is called first.
+
+        Args:
+            names: their names, `weather@3` for a version and `*` for all. What is not in use is left out.
+            without: names that are left out of `*`.
+            began_with: as for `DeclaredPlaces.make`: the run has the tools with which it began.
+
+        Raises:
+            BadText, UnknownName: a tool with which the run began can not be used now.
+        """
+        listed = await self.listed()
+        numbers: dict[str, int] = {}
+        if began_with is None:
+            for name, number in (reference(each) for each in names if each != ALL):
+                if name in listed:
+                    numbers[name] = number or listed[name].publication.number
+            rest = set(listed) - set(without) - set(numbers) if ALL in names else ()
+            numbers |= {name: listed[name].publication.number for name in rest}
+        else:
+            numbers = {key.removeprefix(USES): each for key, each in began_with.items() if key.startswith(USES)}
+        tools: dict[str, Tool] = {}
+        uses: dict[str, int] = {}
+        for name, number in sorted(numbers.items()):
+            line = listed.get(name)
+            if line is not None and line.publication.number == number and not line.stands_for:
+                tools[name] = line.tool
+                uses[USES + name] = number
+                continue
+            try:
+                made = await self.open(name, number, began_with=began_with)
+                (tools[name],) = await made.toolset.list_tools()
+            except UsageError as error:
+                if began_with is not None:
+                    raise
+                log.warning("the published tool %s can not be used now: %s", name, error)
+            else:
+                uses |= made.uses
+        return MadeTool(PinnedTools(self, tools, uses), uses, is_kept=False)
+
     async def tool(self, publication: Publication) -> Tool:
         """The definition of a publication.
 
@@ -215,9 +275,10 @@ class TenantTools:
     def _line(self, line: PublicationInUse) -> ListedTool | None:
         try:
             tool = msgspec.json.decode(line.about, type=Tool)
+            card = msgspec.json.decode(line.about, type=_Card)
         except (msgspec.MsgspecError, UsageError):
             return None
-        return ListedTool(line, self._places.shown(structs.replace(tool, from_client=True)))
+        return ListedTool(line, self._places.shown(structs.replace(tool, from_client=True)), card.stands_for)
 
     async def is_in_use(self, name: str) -> bool:
         """Whether a tool of this name is published, and was not taken out of use."""
@@ -237,6 +298,42 @@ class TenantTools:
         if made != self._made:
             self._made, self._listed = made, None
             self._in_use.clear()
+
+
+class PinnedTools:
+    """Some of the published tools of a tenant, as a run has them.
+
+    Args:
+        own: opens them.
+        tools: their definitions, by name.
+        uses: their publications, as in `Started.uses`.
+    """
+
+    generation = 0
+
+    def __init__(self, own: TenantTools, tools: Mapping[str, Tool], uses: Mapping[str, int]) -> None:
+        self._own = own
+        self._tools = tools
+        self._uses = uses
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The definitions of the tools."""
+        return tuple(self._tools.values())
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Make a call of one of the tools.
+
+        Raises:
+            UnknownTool: there is no such tool.
+            Unavailable: the tool can not be opened now.
+        """
+        if call.name not in self._tools:
+            raise UnknownTool("There is no tool {call!r}.", call=call.name)
+        try:
+            made = await self._own.open(call.name, self._uses[USES + call.name], began_with=self._uses)
+        except (UsageError, JournalError):
+            raise Unavailable("The tool {call!r} can not be used now. Nothing was done.", call=call.name) from None
+        return await made.toolset.execute(call, context)
 
 
 class _Published(Wrapper):

@@ -1,0 +1,242 @@
+"""`AgentParts`: what an agent is made of, and the same agent with another part instead of one. Nothing runs here."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Literal, Self, cast
+
+import msgspec
+
+from ..core.errors import UsageError
+from ..core.interfaces import Clock, Journal, Toolset
+from ..core.json import JsonObject
+from ..core.model import Model
+from ..core.model_settings import ModelSettings
+from ..core.policy import Approver
+from ..core.tool import Tool, ToolChoice, named_tools
+from ..journal.recording import RunState
+from ..runs.given_tools import Toolish
+from ..runs.runner import Runner
+from ..toolsets.wrappers import innermost
+from .agent_name import AgentName
+from .agent_tool import AgentTool
+from .brief import Brief
+from .identity import AgentRef, Naming, digest_of
+from .options import AgentFields
+from .tool_choice import ChosenTools, check_names, read_tool_choice
+
+Completes = Callable[["AgentParts", str, Mapping[str, int] | None], Awaitable["AgentParts"]]
+"""Gives an agent what it takes from what a tenant has published: in use now, or as it was when a run began."""
+
+
+class AgentParts:
+    """What an agent is made of.
+
+    Attributes:
+        name: what the agent is called in records and as a tool.
+        model: what answers.
+        settings: how the model is asked.
+        truncation, tool_choice: as for `Agent`.
+        runner: makes the calls.
+    """
+
+    name: str
+    model: Model
+    settings: ModelSettings
+    truncation: Literal["auto", "disabled"]
+    tool_choice: ToolChoice
+    runner: Runner
+    _brief: Brief
+    _dialect: str
+    _named: AgentName
+    _completes: Completes | None
+    _base: AgentParts | None  # which this agent completes: no agent waits for itself
+
+    @property
+    def journal(self) -> Journal:
+        """Where the agent's runs are written down."""
+        return self.runner.journal
+
+    @property
+    def description(self) -> str:
+        """What the agent is for, as the settings say it; empty where they do not."""
+        return self._named.description
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any user may use the agent, as far as its name in the settings is concerned."""
+        return self._named.is_open
+
+    def is_for(self, principal: str, roles: Sequence[str]) -> bool:
+        """Whether a user may use the agent, as far as its name in the settings is concerned.
+
+        Args:
+            principal: the user.
+            roles: the roles of the user, beside those that the agent's policy knows of.
+        """
+        return self._named.is_for(principal, roles, self.runner.policy)
+
+    @property
+    def output_schema(self) -> JsonObject | None:
+        """The JSON Schema of the answer; None where the agent answers with text."""
+        return self._brief.schema
+
+    @property
+    def clock(self) -> Clock:
+        """The agent's time."""
+        return self.runner.clock
+
+    def known_as(
+        self,
+        naming: Naming,
+        *,
+        journal: Journal | None = None,
+        approver: Approver | None = None,
+        wrap: Callable[[Toolset], Toolset] | None = None,
+        latest: Callable[[], Naming | None] | None = None,
+    ) -> Self:
+        """The same agent under a name by which other processes build it too; see `compose.agents`.
+
+        Args:
+            naming: the name, who may use the agent, and what else belongs to the name.
+            journal: where its runs are written down, instead.
+            approver: who can be asked, instead.
+            wrap: puts a wrapper around each toolset.
+            latest: tells who may use the agent by now, beside `naming`; None of it where nobody may any more.
+        """
+        other = copy.copy(self)
+        other.name = naming.name
+        other.runner = self.runner.known_as(naming.name, journal=journal, approver=approver, wrap=wrap)
+        other._named = AgentName(naming, latest)
+        return other
+
+    def with_runner(self, runner: Runner, model: Model | None = None) -> Self:
+        """The same agent, whose calls another runner makes; another model is asked where one is given."""
+        other = copy.copy(self)
+        other.runner, other.model = runner, model or self.model
+        return other
+
+    def completed_by(self, completes: Completes) -> Self:
+        """The same agent, which takes something from what its caller's tenant has published; see `completed`."""
+        other = copy.copy(self)
+        other._completes = completes
+        return other
+
+    async def completed(self, tenant: str, began_with: Mapping[str, int] | None = None) -> Self:
+        """The agent with what it takes from what a tenant has published. Each run begins with it.
+
+        Args:
+            tenant: the tenant.
+            began_with: the publications with which a run began, as in `Started.uses`; None for those in use.
+
+        Raises:
+            UsageError: something that the agent takes is not there, or can not be used now.
+        """
+        if self._completes is None:
+            return self
+        return cast("Self", await self._completes(self, tenant, began_with))
+
+    async def _of_run(self, run_id: str, journal: Journal) -> Self:
+        """The agent with the publications with which a run began."""
+        if self._completes is None:
+            return self
+        started = RunState((await journal.read(run_id))[:1]).beginning()
+        return await self.completed(started.tenant, started.uses)
+
+    def with_published(
+        self, toolsets: Sequence[Toolset], uses: Mapping[str, int], instructions: str | None = None
+    ) -> Self:
+        """The same agent with what was published beside its own.
+
+        Args:
+            toolsets: beside its tools.
+            uses: the publications that it stands for, as in `Started.uses`.
+            instructions: in the place of its own; None to keep them.
+        """
+        other = copy.copy(self)
+        other._completes, other._base = None, self._base or self
+        other.runner = self.runner.with_more_tools(toolsets).with_uses({**self.runner.uses, **uses})
+        if instructions is not None:
+            other._brief = msgspec.structs.replace(self._brief, instructions=instructions)
+        return other
+
+    async def reference(self) -> AgentRef:
+        """The agent as another process has to be told of it, to run it or to go on with its runs.
+
+        Raises:
+            UsageError: the agent has no name by which another process could build it.
+        """
+        if self._named.made is None:
+            raise UsageError(
+                "the agent {name!r} can not be handed to another process, which would not know how "
+                "to build it: name it in actum.toml, as in agents.{name} = {{python = "
+                '"package.module:agent"}}',
+                name=self.name,
+            )
+        parts = await self.parts()
+        return AgentRef(name=self.name, digest=digest_of(parts), parts=parts)
+
+    async def parts(self) -> dict[str, str]:
+        """The digest of each part of this agent, by its name; see `agents.identity`."""
+        inside = [toolset for given in self.runner.toolsets for toolset in innermost(given)]
+        below = [each.agent for each in inside if isinstance(each, AgentTool) and isinstance(each.agent, AgentParts)]
+        values: dict[str, object] = {
+            "settings": [self.settings.recorded, sorted(name.lower() for name in self.settings.headers)],
+            "instructions": self._brief.part,
+            "agents": sorted([digest_of(await each.parts()) for each in below]),
+            "output": self._brief.schema if self.tool_choice == "auto" else [self._brief.schema, self.tool_choice],
+        }
+        return await self._named.parts(self.runner, self.model.name, self._dialect, self.truncation, values)
+
+    async def _recorded(self) -> AgentFields:
+        """What stands on record of an agent that has a name."""
+        if self._named.made is None:
+            return {}
+        parts = await self.parts()
+        return {"agent_digest": digest_of(parts), "agent_parts": parts}
+
+    def with_tools(self, tools: Sequence[Toolish]) -> Self:
+        """The same agent with other tools, in the same journal. What both use of their limits is counted together.
+
+        Args:
+            tools: as for `Agent`.
+
+        Raises:
+            BadTool: a schema is bad.
+        """
+        other = copy.copy(self)
+        other.runner = self.runner.with_tools(tools)
+        return other
+
+    def with_client_tools(self, tools: Sequence[Tool], answer_schema: JsonObject | None = None) -> Self:
+        """The same agent with the tools of a client of a server beside its own, for one run. They are no part of the
+        agent, and stand on record with the run: `resume` of the agent finds them there.
+
+        Args:
+            tools: bare definitions. A call of such a tool pauses the run until its result is given.
+            answer_schema: JSON Schema of an object that the client wants the answer to fit.
+
+        Raises:
+            UsageError: the agent has a form of answer of its own.
+            BadTool: the schema can not be used.
+        """
+        other = copy.copy(self)
+        other._brief = self._brief.for_client(answer_schema)
+        other.runner = self.runner.with_client_tools(tools)
+        return other
+
+    async def checked_choice(self, said: ChosenTools | None) -> ToolChoice:
+        """The tool choice of a run: what is said for the run, or the agent's own.
+
+        Raises:
+            UsageError: it is none, or names a tool that the agent does not have.
+        """
+        choice = self.tool_choice if said is None else read_tool_choice(said)
+        if named_tools(choice):
+            check_names(choice, {tool.name for tool in await self.runner.list_tools()})
+        return choice
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tools that the model is shown."""
+        return await self.runner.list_tools()
