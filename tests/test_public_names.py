@@ -22,6 +22,7 @@ PUBLIC = [
     "ActumError",
     "Agent",
     "Answer",
+    "Answered",
     "Audio",
     "Context",
     "File",

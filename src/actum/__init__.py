@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .agents.agent import Agent
+    from .agents.gates import Answered
     from .call.limits.limits import Limits, ToolLimits, UserLimits
     from .core.attachment import Audio, File, Image, Video
     from .core.budget import Price
@@ -39,6 +40,7 @@ __all__ = [
     "ActumError",
     "Agent",
     "Answer",
+    "Answered",
     "Audio",
     "Context",
     "File",
@@ -70,6 +72,7 @@ _PLACES = {
     "ActumError": "core.errors",
     "Agent": "agents.agent",
     "Answer": "core.policy",
+    "Answered": "agents.gates",
     "Audio": "core.attachment",
     "Context": "core.interfaces",
     "File": "core.attachment",

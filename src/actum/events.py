@@ -13,6 +13,7 @@ The classes are made in `actum.core.event` and `actum.core.run.pending`. Program
 """
 
 from .core.event import (
+    AnswerRefused,
     CallDelta,
     CallFinished,
     CallProgress,
@@ -30,6 +31,7 @@ from .core.event import (
 from .core.run.pending import Pending
 
 __all__ = [
+    "AnswerRefused",
     "CallDelta",
     "CallFinished",
     "CallProgress",

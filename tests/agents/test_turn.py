@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from actum.agents.output import plain
 from actum.agents.turn import (
     AskUser,
     Called,
@@ -45,7 +44,7 @@ class Loop:
         self.transcript = Transcript([UserMessage.of(question)])
         wording = Phrases.for_text(question)
         limits = limits or Limits()
-        self.turn = turn(self.transcript, limits, wording, lambda name: polled, lambda name: reads, never, plain)
+        self.turn = turn(self.transcript, limits, wording, lambda name: polled, lambda name: reads, never)
         self.at: Intention | Finish = next(self.turn)
 
     def send(self, outcome: Outcome) -> Intention | Finish:
@@ -216,7 +215,7 @@ def test_another_result_another_tool_and_a_change_in_between_end_a_row_of_the_sa
     transcript = Transcript([UserMessage.of("?")])
     mixed = Loop()
     mixed.turn = turn(
-        transcript, Limits(), Phrases.for_text("?"), lambda name: False, lambda name: name == "square", never, plain
+        transcript, Limits(), Phrases.for_text("?"), lambda name: False, lambda name: name == "square", never
     )
     mixed.transcript, mixed.at = transcript, next(mixed.turn)
     for n in range(20):

@@ -27,7 +27,7 @@ from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
 from ..core.json import JsonObject
-from ..core.message import Message, SystemMessage, Transcript, UserMessage
+from ..core.message import Message, Reply, SystemMessage, Transcript, UserMessage
 from ..core.model import Model, default_max_tokens, is_supervised
 from ..core.model_settings import ModelSettings, checked_settings
 from ..core.policy import Answer, Approver, Policy
@@ -64,12 +64,13 @@ from ..runs.wording import Phrases
 from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .alternation import in_turns
-from .arguments import check_arguments
+from .arguments import check_arguments, check_prices
 from .branch import branch
 from .brief import Brief
 from .compaction import Summarizer
 from .conversation import Before, before, handles_before, history_of, media, talking, with_attachments
 from .driver import Driver
+from .gates import TRIES, CheckAnswer
 from .given_history import history_given, size_of_history
 from .options import AgentOptions, RunKeywords
 from .parts import AgentParts
@@ -124,6 +125,10 @@ class Agent(AgentParts, Generic[Output]):
         always: the names of tools that are always among them.
         tool_choice: `auto`; `none`, a run calls no tools; `required` or a tool's name, a run begins with a call; names,
             a run calls no others.
+        check: a function that looks at an answer before it ends a run: it is given an `Answered`, and returns what is
+            wrong, or `""`. The model is told, and tries again. It must say the same of the same, since a run that is
+            resumed asks it again. Where it raises, the run fails.
+        tries: after as many answers that do not fit `output_type` or `check`, a run is stopped: `invalid_output`.
 
     Raises:
         UnknownName: there is no such model or dialect.
@@ -159,9 +164,9 @@ class Agent(AgentParts, Generic[Output]):
         choose: int | None = None,
         always: Sequence[str] = (),
         tool_choice: ChosenTools = "auto",
+        check: CheckAnswer | None = None,
+        tries: int = TRIES,
     ) -> None:
-        if truncation not in ("auto", "disabled"):
-            raise UsageError("truncation={truncation!r}: give 'auto' or 'disabled'", truncation=truncation)
         check_arguments(locals())
         self.model = open_model(model, dialect=dialect)
         self.settings = checked_settings(settings)
@@ -169,13 +174,7 @@ class Agent(AgentParts, Generic[Output]):
         self.tool_choice = read_tool_choice(tool_choice)
         self.name = name
         self.limits = limits or Limits()
-        money = self.limits.cost is not None or self.limits.users.cost_per_day is not None
-        if money and self.model.name not in (prices or {}):
-            raise UsageError(
-                "there is a limit to the cost, and no price of {model!r}: Agent(prices={{{model!r}: "
-                "Price(input=..., output=...)}})",
-                model=self.model.name,
-            )
+        check_prices(self.limits, self.model.name, prices or {})
         self.runner = Runner(
             tools,
             name=name,
@@ -192,7 +191,7 @@ class Agent(AgentParts, Generic[Output]):
             clock=clock,
             choice=Choice(choose, tuple(always)),
         )
-        self._brief = Brief.of(instructions, output_type)
+        self._brief = Brief.of(instructions, output_type, check, tries)
         self._redaction = redaction
         self._dialect = dialect
         self._named = AgentName()
@@ -715,7 +714,7 @@ class Agent(AgentParts, Generic[Output]):
         """Ask the model and make its calls, up to the end of the run or its next pause."""
         started = state.beginning()
         price = setting.budget.price(self.model.name)
-        output_schema, check = self._brief.form(started)
+        output_schema, ending = self._brief.form(started)
         messages = [*before, *in_turns(started.said, Phrases.for_text(started.question).noted)]
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
@@ -730,6 +729,10 @@ class Agent(AgentParts, Generic[Output]):
             lets_in=partial(self.is_for, started.principal, started.roles) if self._named.made is not None else None,
         )
         async with self.runner.at_work(run_id, state, setting, model) as run:
+
+            def told_cut(reply: Reply) -> str:
+                return run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model))
+
             driver = Driver(
                 run=run,
                 model=self.model,
@@ -741,8 +744,7 @@ class Agent(AgentParts, Generic[Output]):
                     run.path.polled,
                     run.path.reads,
                     run.path.answers,
-                    check,
-                    lambda reply: run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model)),
+                    msgspec.structs.replace(ending, told_cut=told_cut),
                     run.path.names_of,
                     started.tool_choice,
                 ),
@@ -755,5 +757,6 @@ class Agent(AgentParts, Generic[Output]):
                 settings=settings,
                 question=len(opening) + len(before),
                 truncates=self.truncation == "auto",
+                holds_answers=ending.may_refuse and (self._named.made is not None or bool(started.door)),
             )
             return cast("RunResult[Output]", await driver.drive())  # the check has read the answer as this type

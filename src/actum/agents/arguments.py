@@ -7,10 +7,12 @@ are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import NamedTuple
 
 from ..call.limits.limits import Limits
+from ..core.budget import Price
 from ..core.errors import UsageError
 from ..core.secrets.redaction import Redaction
 
@@ -39,6 +41,10 @@ def _either(*rules: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: any(rule(value) for rule in rules)
 
 
+def _is_plain_function(value: object) -> bool:
+    return callable(value) and not iscoroutinefunction(value)
+
+
 _ARGUMENTS = {
     "instructions": _Argument(_either(_is(str), callable), "a text, or a function that returns one"),
     "name": _Argument(_is(str), "a text"),
@@ -52,9 +58,14 @@ _ARGUMENTS = {
     "secrets": _Argument(_either(_is(Mapping), _has("of")), "os.environ"),
     "redaction": _Argument(_is(Redaction), "Redaction(...)"),
     "clock": _Argument(_has("now", "sleep"), "an object with the methods `now` and `sleep`"),
+    "truncation": _Argument(lambda value: value in ("auto", "disabled"), '"auto" or "disabled"'),
+    "check": _Argument(_is_plain_function, "a function of one `Answered` that returns text, and is not async"),
+    "tries": _Argument(lambda value: type(value) is int and value >= 1, "a whole number from 1 on"),
     "always": _Argument(lambda value: isinstance(value, Sequence) and not isinstance(value, str), '["search"]'),
 }
-_NEVER_NONE = frozenset({"instructions", "name", "dialect", "extra_arguments", "redaction", "always"})
+_NEVER_NONE = frozenset(
+    {"instructions", "name", "dialect", "extra_arguments", "redaction", "truncation", "tries", "always"}
+)
 
 
 def check_arguments(given: Mapping[str, object]) -> None:
@@ -78,3 +89,17 @@ def check_arguments(given: Mapping[str, object]) -> None:
                 example=argument.example,
                 kind="None" if value is None else type(value).__name__,
             )
+
+
+def check_prices(limits: Limits, model: str, prices: Mapping[str, Price]) -> None:
+    """Refuse a limit to the cost of a model without a price.
+
+    Raises:
+        UsageError: there is such a limit, and no price of the model.
+    """
+    if (limits.cost is not None or limits.users.cost_per_day is not None) and model not in prices:
+        raise UsageError(
+            "there is a limit to the cost, and no price of {model!r}: Agent(prices={{{model!r}: "
+            "Price(input=..., output=...)}})",
+            model=model,
+        )

@@ -11,8 +11,8 @@ from ..core.errors import ReplayDiverged, UsageError
 from ..core.json import JsonObject, dumps
 from ..core.run.record import Started
 from ..runs.wording import Phrases
-from .output import fitting, plain, typed
-from .turn import Check
+from .gates import TRIES, AnswerRules, CheckAnswer, ReadAnswer, plain
+from .output import fitting, typed
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
@@ -24,23 +24,34 @@ class Brief(Struct, frozen=True):
     Attributes:
         instructions: the text, or what makes the text anew for each run.
         schema: the JSON Schema of the agent's answers; None where the agent answers with text.
-        check: reads an answer.
+        read: reads an answer.
+        check: of the program, what else is wrong with an answer; None where there is none.
+        tries: after as many answers that are refused, a run is stopped.
         client_schema: the JSON Schema that a client of a server wants an answer to fit, for one run; None for none.
     """
 
     instructions: str | Callable[[], str]
     schema: JsonObject | None = None
-    check: Check = plain
+    read: ReadAnswer = plain
+    check: CheckAnswer | None = None
+    tries: int = TRIES
     client_schema: JsonObject | None = None
 
     @classmethod
-    def of(cls, instructions: str | Callable[[], str], output_type: TypeForm[object]) -> Brief:
+    def of(
+        cls,
+        instructions: str | Callable[[], str],
+        output_type: TypeForm[object],
+        check: CheckAnswer | None = None,
+        tries: int = TRIES,
+    ) -> Brief:
         """The brief of an agent whose answers are of a type.
 
         Raises:
             UsageError: no answer can be of this type.
         """
-        return cls(instructions) if output_type is str else cls(instructions, *typed(output_type))
+        schema, read = (None, plain) if output_type is str else typed(output_type)
+        return cls(instructions, schema, read, check, tries)
 
     def for_client(self, schema: JsonObject | None) -> Brief:
         """The same with the form of an answer that a client wants; see `Agent.with_client_tools`."""
@@ -60,7 +71,9 @@ class Brief(Struct, frozen=True):
 
         Args:
             question: what the user says; its language is that of what is added.
-            client_schema: the JSON Schema that a client wants the answer to fit.
+            check: of the program, what else is wrong with an answer; None where there is none.
+        tries: after as many answers that are refused, a run is stopped.
+        client_schema: the JSON Schema that a client wants the answer to fit.
         """
         instructions = self.instructions if isinstance(self.instructions, str) else self.instructions()
         schema = client_schema if self.schema is None else self.schema
@@ -69,11 +82,12 @@ class Brief(Struct, frozen=True):
         told = Phrases.for_text(question).output(dumps(schema))
         return "\n\n".join(filter(None, [instructions, told]))
 
-    def form(self, started: Started) -> tuple[JsonObject | None, Check]:
-        """The JSON Schema of the answer of a run, and what reads the answer: the client's, or the agent's."""
-        if started.answer_schema is None or self.schema is not None:
-            return self.schema, self.check
-        return started.answer_schema, fitting(started.answer_schema)
+    def form(self, started: Started) -> tuple[JsonObject | None, AnswerRules]:
+        """The JSON Schema of the answer of a run, and what is asked of the answer: by a client, or by the agent."""
+        schema, read = self.schema, self.read
+        if started.answer_schema is not None and schema is None:
+            schema, read = started.answer_schema, fitting(started.answer_schema)
+        return schema, AnswerRules(read, self.check, self.tries)
 
     def check_same(self, run_id: str, started: Started) -> None:
         """Before a recorded run goes on: it was started with these instructions.

@@ -20,7 +20,7 @@ from ..core.budget import ZERO, Price
 from ..core.call import ToolCall, ToolResult
 from ..core.cancellation import apart
 from ..core.errors import ContextOverflow, ModelGarbled, ReplayDiverged
-from ..core.event import Delta, ReplyFinished, RunResult, TextDelta
+from ..core.event import AnswerRefused, Delta, Event, ReplyFinished, RunResult, TextDelta, ThoughtEnded
 from ..core.json import JsonObject
 from ..core.message import Reply, ToolMessage, Transcript
 from ..core.model import Model, Request
@@ -64,6 +64,7 @@ class Driver(Struct, kw_only=True, dict=True):
         settings: how the model is asked.
         question: the index in the transcript of the first message of the run itself.
         truncates: whether a conversation that is too long for the model is told without its beginning.
+        holds_answers: whether the text of an answer is told only once the answer ends the run.
     """
 
     run: Run
@@ -79,6 +80,7 @@ class Driver(Struct, kw_only=True, dict=True):
     settings: ModelSettings = UNSET
     question: int = 0
     truncates: bool = False
+    holds_answers: bool = False
 
     def __post_init__(self) -> None:
         self._steps = 0
@@ -93,6 +95,7 @@ class Driver(Struct, kw_only=True, dict=True):
         last = self.run.state.replies[-1][1] if self.run.state.replies else None
         self._shortening = Shortening(last.left_out, last.clipped) if last is not None else WHOLE
         self._told: tuple[Shortening, Transcript, int] | None = None
+        self._held: list[Event] = []
         if getattr(self.model, "tells_usage", False):  # none are none
             self.run.context.counts_tokens = False
 
@@ -125,6 +128,8 @@ class Driver(Struct, kw_only=True, dict=True):
                 intention = self.loop.send(outcome)
             except StopIteration as end:
                 finish: Finish = end.value
+                self._check_end(finish)
+                self._tell_held()
                 if finish.status == "done" and isinstance(self.transcript[-1], ToolMessage):
                     self.run.tell(TextDelta(finish.text))  # no model said it, and whoever listens waits for it
                 return finish
@@ -139,6 +144,9 @@ class Driver(Struct, kw_only=True, dict=True):
             self._show(record.reply)
             run.usage += record.reply.usage
             return ModelAnswered(record.reply, record.elapsed, record.cost)
+        if asked.refused:
+            self._held.clear()
+            run.tell(AnswerRefused(asked.refused))
         await run.check_limits()
         await run.check_access()
         await self._notice_tools()
@@ -189,7 +197,10 @@ class Driver(Struct, kw_only=True, dict=True):
         self._show(reply)
         run.count_reply(reply.usage, cost)
         if context.emit is not None:
-            context.emit(ReplyFinished(run.state.shown.get(self._reply_number, reply), seconds, left_out))
+            finished = ReplyFinished(run.state.shown.get(self._reply_number, reply), seconds, left_out)
+            self._held.append(finished)
+            if reply.calls or not self.holds_answers:
+                self._tell_held()
         return ModelAnswered(reply, record.elapsed, cost)
 
     async def _answered(self, request: Request) -> Reply:
@@ -207,9 +218,12 @@ class Driver(Struct, kw_only=True, dict=True):
             nonlocal heard
             heard = True
             assert emit is not None
-            emit(delta)
+            if self.holds_answers and isinstance(delta, TextDelta | ThoughtEnded):
+                self._held.append(delta)
+            else:
+                emit(delta)
 
-        told = tell if self.truncates and emit is not None else emit
+        told = tell if (self.truncates or self.holds_answers) and emit is not None else emit
         while True:
             asked = request if self._shortening == WHOLE else structs.replace(request, messages=self._shorter())
             try:
@@ -221,6 +235,26 @@ class Driver(Struct, kw_only=True, dict=True):
                     raise with_advice(overflow, truncates=self.truncates, can_be_shortened=can) from None
                 self._shortening = shorter
                 log.warning("%s: %s; asked again with a shorter conversation", self.run.context.run_id, overflow)
+
+    def _tell_held(self) -> None:
+        for event in self._held:
+            self.run.tell(event)
+        self._held.clear()
+
+    def _check_end(self, finish: Finish) -> None:
+        """Before a run ends: the answer that ends it is not one that was refused when the run was recorded.
+
+        Raises:
+            ReplayDiverged: it is.
+        """
+        ended = finish.status == "done" or finish.stop_reason == "invalid_output"
+        if ended and self._steps < self._recorded and not self.accept:
+            raise ReplayDiverged(
+                "run {run}: at step {steps} an answer ends the run that was refused before. Resume with the output "
+                "type, check and tries that it was started with, pass accept=True, or fork the run.",
+                run=self.run.context.run_id,
+                steps=self._steps,
+            )
 
     def _shorter(self) -> Transcript:
         """The conversation as the model is told it; a transcript that grows along with the whole one."""

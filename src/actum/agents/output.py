@@ -18,7 +18,7 @@ from msgspec import Struct
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse, same
 from ..schema.schema import compile_schema
-from .turn import Check
+from .gates import ReadAnswer
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -35,12 +35,7 @@ _FENCE_ENDS = re.compile(r"```[ \t]*+$", re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
 
 
-def plain(text: str) -> tuple[object, str]:
-    """The check of an agent that answers in text: the text itself."""
-    return text, ""
-
-
-def fitting(schema: JsonObject) -> Check:
+def fitting(schema: JsonObject) -> ReadAnswer:
     """The check that reads an answer as a JSON value of a schema: alone, in a code fence, or in a sentence.
 
     Args:
@@ -60,7 +55,7 @@ def fitting(schema: JsonObject) -> Check:
     return _Reader(validated, wrapped=False).check
 
 
-def typed(output_type: TypeForm[object]) -> tuple[JsonObject, Check]:
+def typed(output_type: TypeForm[object]) -> tuple[JsonObject, ReadAnswer]:
     """The JSON Schema of a type, and the check that reads an answer as that type.
 
     Args:
@@ -129,7 +124,7 @@ class _Reader(Struct, frozen=True):
     wrapped: bool
 
     def check(self, text: str) -> tuple[object, str]:
-        """The value of an answer, and what is wrong with the answer; see `turn.Check`.
+        """The value of an answer, and what is wrong with the answer; see `gates.ReadAnswer`.
 
         Text around a value is passed over. If several different values fit, none is taken: nobody knows which is meant.
         """

@@ -30,9 +30,10 @@ from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import BudgetExceeded, CallError, LoopDetected
 from ..core.message import Reply, ReplyPart, ToolMessage, Transcript, Usage, UserMessage
 from ..core.run.pending import Pending
-from ..core.tool import ToolChoice, named_tools
+from ..core.tool import ToolChoice
 from ..runs.run import Finish
 from ..runs.wording import Phrases
+from .gates import PLAIN, AnswerRules, Gates
 from .repeats import CallKey, OfTool, Repeats, SameResults, key_of, outcome_of, with_note
 from .tool_choice import Demand
 
@@ -44,11 +45,13 @@ class CallModel(Struct, frozen=True):
         transcript: the conversation.
         has_tools: the model may call tools.
         choice: whether and which tool it must call.
+        refused: why its answer does not end the run; empty where it gave none.
     """
 
     transcript: Transcript
     has_tools: bool = True
     choice: ToolChoice = "auto"
+    refused: str = ""
 
 
 class CallTools(Struct, frozen=True):
@@ -102,13 +105,6 @@ Intention = CallModel | CallTools | AskUser
 Outcome = ModelAnswered | Called | UserAnswered | Pending
 Turn = Generator[Intention, Outcome, Finish]
 
-Check = Callable[[str], tuple[object, str]]
-"""Reads the answer's text as the agent's output type: the value, and what is wrong with it (empty when nothing is)."""
-
-ToldCut = Callable[[Reply], str]
-"""What the user is told of an answer that the endpoint broke off before the model was done."""
-
-OUTPUT_TRIES = 3
 NO_REPLY = "no_reply"
 """Why a run is stopped whose model said nothing, twice."""
 NOTHING_MAX = 2
@@ -123,8 +119,7 @@ def turn(
     polled: OfTool,
     reads: OfTool,
     answers: OfTool,
-    check: Check,
-    told_cut: ToldCut = lambda reply: reply.text,
+    ending: AnswerRules = PLAIN,
     names_of: Callable[[ToolCall], Sequence[str]] = own_name,
     choice: ToolChoice = "auto",
 ) -> Turn:
@@ -137,21 +132,23 @@ def turn(
         polled: whether the tool of this name is meant to be asked again and again.
         reads: whether the tool of this name is declared to read only.
         answers: whether a result of the tool of this name is the answer.
-        check: reads the answer as the agent's output type.
-        told_cut: what the user is told of an answer that was cut off.
+        ending: what the agent asks of its answers.
         names_of: the names by which limits know a call.
         choice: whether and which tools the run must call.
     """
     demand = Demand(choice, names_of)
-    gates = _Gates(wording, demand, check, told_cut)
+    gates = Gates(wording, demand, ending)
     spent = _Spent(limits, names_of)
     watch = _Watch(limits, polled, reads)
     missing: set[str] = set()
     said = _Said(transcript)
+    made: list[tuple[ToolCall, ToolResult]] = []
+    refused = ""
     while True:
         if reason := spent.exhausted():
             return Finish(status="stopped", text=wording.stopped(reason), stop_reason=reason)
-        outcome = yield CallModel(transcript, said.may_call(watch.carried_out), demand.now)
+        outcome = yield CallModel(transcript, said.may_call(watch.carried_out), demand.now, refused)
+        refused = ""
         assert isinstance(outcome, ModelAnswered)
         spent.add_reply(outcome.reply.usage, outcome.elapsed, outcome.cost)
         reply = said.take(outcome.reply, watch.carried_out)
@@ -161,10 +158,11 @@ def turn(
             continue
         calls = reply.calls
         if not calls:
-            ended = gates.end(reply)
+            ended = gates.end(reply, made)
             if isinstance(ended, Finish):
                 return ended
-            transcript.append(ended)
+            transcript.append(ended.told)
+            refused = ended.reason
             continue
 
         refusals = watch.turn_away(calls, spent.made, {} if demand.now == "auto" else demand.refusals(calls))
@@ -176,7 +174,8 @@ def turn(
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
         results: Sequence[ToolResult] = outcome.results  # type: ignore[assignment]  # none waits
         transcript.extend([*watch.hear(calls, results, refusals), *outcome.said])
-        handed = _handed_over(calls, results, answers, check)
+        made.extend(zip(calls, results, strict=True))
+        handed = _handed_over(calls, results, answers, gates, made)
         if handed is not None:
             return handed
         stop_reason = watch.end_step()
@@ -193,15 +192,18 @@ def turn(
 
 
 def _handed_over(
-    calls: Sequence[ToolCall], results: Sequence[ToolResult], answers: OfTool, check: Check
+    calls: Sequence[ToolCall],
+    results: Sequence[ToolResult],
+    answers: OfTool,
+    gates: Gates,
+    made: Sequence[tuple[ToolCall, ToolResult]],
 ) -> Finish | None:
     """How the run ends where a result is its answer: the first one that fits. None where the model is asked again."""
     for call, result in zip(calls, results, strict=True):
         if result.error is None and answers(call.name):
-            text = answer_of(result)
-            value, problem = check(text)
-            if not problem:
-                return Finish(status="done", text=text, output=value)
+            handed = gates.taken(answer_of(result), made)
+            if handed is not None:
+                return handed
     return None
 
 
@@ -214,32 +216,6 @@ def answer_of(result: ToolResult) -> str:
     """
     kept = [part for part in result.content if not (isinstance(part, TextPart) and _MARK.fullmatch(part.text))]
     return structs.replace(result, content=tuple(kept)).text
-
-
-class _Gates:
-    """What an answer has to pass before it ends the run."""
-
-    def __init__(self, wording: Phrases, demand: Demand, check: Check, told_cut: ToldCut) -> None:
-        self._wording = wording
-        self._demand = demand
-        self._check = check
-        self._told_cut = told_cut
-        self._tries = 0
-
-    def end(self, reply: Reply) -> Finish | UserMessage:
-        """How the run ends with an answer; or what the model is told, which may do better."""
-        if reply.cut_off:
-            return Finish(status="stopped", text=self._told_cut(reply), stop_reason=reply.cut_off)
-        if self._demand.is_open and self._demand.disobeyed():
-            demanded = self._wording.call_demanded(named_tools(self._demand.now))
-            return UserMessage((TextPart(demanded),), "developer")
-        self._tries += 1
-        value, problem = self._check(reply.text)
-        if not problem:
-            return Finish(status="done", text=reply.text, output=value)
-        if self._tries == OUTPUT_TRIES:
-            return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
-        return UserMessage((TextPart(self._wording.invalid_output(problem)),), "model")  # it quotes the model
 
 
 class _Said:

@@ -254,13 +254,25 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
         return cast(Output, self.output_or_none)
 
 
+class AnswerRefused(Struct, frozen=True, tag="answer_refused"):
+    """What the model said last does not end the run: the model is asked again. What was told of it does not count.
+
+    Attributes:
+        reason: what is wrong with the answer, as the agent's check or its output type says; it may quote the answer.
+    """
+
+    reason: str
+
+
 class RunFinished(Struct, Generic[Output], frozen=True, tag="run_finished"):
     """The last event of every run."""
 
     result: RunResult[Output]
 
 
-PlainEvent = Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | RunFinished[Output]
+PlainEvent = (
+    Delta | RunStarted | ReplyFinished | AnswerRefused | CallStarted | CallProgress | CallFinished | RunFinished[Output]
+)
 """What happens in a run that is none of a workflow."""
 
 Event = PlainEvent[Output] | NodeStarted | NodeProgress | NodeFinished

@@ -82,6 +82,7 @@ _STANDS: dict[str, dict[Standing, str]] = {
 _SENTENCES = {
     "en": {
         "invalid_output": "Your answer could not be used: {problem}\nAnswer again with nothing but the corrected JSON.",
+        "refused": "Your answer was not accepted: {problem}\nSay in one line what went wrong, then answer again.",
         "output": (
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
@@ -102,6 +103,7 @@ _SENTENCES = {
     },
     "zh": {
         "invalid_output": "你的回答无法使用：{problem}\n请只用改正后的 JSON 重新回答。",
+        "refused": "你的回答没有被接受：{problem}\n先用一行说明哪里错了，然后重新回答。",
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
         "call_demanded": "请现在调用{tool}：接下来必须先调用工具，然后才能回答。",
         "any_tool": "一个工具",
@@ -207,6 +209,10 @@ class Phrases:
     def invalid_output(self, problem: str) -> str:
         """Tell the model that its answer does not have the type that was asked for."""
         return self._sentences["invalid_output"].format(problem=problem)
+
+    def refused(self, problem: str) -> str:
+        """Tell the model that its answer is not good enough for the agent."""
+        return self._sentences["refused"].format(problem=problem)
 
     def call_demanded(self, names: Sequence[str]) -> str:
         """Tell the model that it has to call a tool, one of these where there are any."""

@@ -24,6 +24,7 @@ from ...core.call import (
     ToolResult,
 )
 from ...core.event import (
+    AnswerRefused,
     CallDelta,
     CallFinished,
     CallProgress,
@@ -129,8 +130,8 @@ class Trace:
             case TextDelta():
                 self._stream(event.text)
                 return
-            case ThoughtEnded():
-                self._end_thought()
+            case ThoughtEnded() | AnswerRefused():
+                self._end_unused(event)
                 return
             case CallProgress() if not self.verbose:
                 self._progress(event)
@@ -171,9 +172,13 @@ class Trace:
             sys.stdout.write(visible(text))
             sys.stdout.flush()
 
-    def _end_thought(self) -> None:
+    def _end_unused(self, event: ThoughtEnded | AnswerRefused) -> None:
         """What was streamed was no answer; it stands there, so that is said, and the answer begins in a new line."""
-        if self._end_stream():
+        self._terminal.waiting.end()
+        if isinstance(event, AnswerRefused):
+            self._end_stream()
+            self._terminal.line("refused", shorten(event.reason, VALUE_MAX), "dim")
+        elif self._end_stream():
             self._terminal.line("thought", "the text above was the model's reasoning", "dim")
 
     def _end_stream(self) -> bool:

@@ -130,7 +130,7 @@ class OperatorAnswer(AnswerBody, frozen=True, forbid_unknown_fields=True):
     words: tuple[str, ...] = ()
 
 
-class Answered(Struct, frozen=True, kw_only=True):
+class AnswerRecorded(Struct, frozen=True, kw_only=True):
     """An answer is on record.
 
     Attributes:

@@ -43,7 +43,7 @@ from ..examples import APPROVAL, ASK, RUN
 from ..records import Records, cursors
 from .bodies import (
     AnswerBody,
-    Answered,
+    AnswerRecorded,
     Approval,
     ApprovalPage,
     ApprovalsQuery,
@@ -138,7 +138,7 @@ async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiR
     if body.verdict == "approve":
         await _check_in_use(api, item)
     return ApiReply(
-        Answered(id=ask_id, run=item.run.run_id, verdict=body.verdict, is_complete=is_complete, goes_on=goes_on)
+        AnswerRecorded(id=ask_id, run=item.run.run_id, verdict=body.verdict, is_complete=is_complete, goes_on=goes_on)
     )
 
 
@@ -187,7 +187,7 @@ async def _answer_of_operator(api: Api, ask_id: str, by: str, body: OperatorAnsw
     else:
         told.append(AnswerText("On record. To go on: {command}", command=("resume", run_id), is_note=True))
         told.append(AnswerText("A server that let go of the run goes on with it by itself.", is_note=True))
-    body_told = Answered(id=ask_id, run=run_id, verdict=given.verdict, is_complete=not left, goes_on=False)
+    body_told = AnswerRecorded(id=ask_id, run=run_id, verdict=given.verdict, is_complete=not left, goes_on=False)
     return ApiReply(body_told, told=tuple(told))
 
 
@@ -508,7 +508,7 @@ OPERATIONS: tuple[Operation, ...] = (
         replies={
             200: AnswerKind(
                 means="The answer is on record.",
-                body=Answered,
+                body=AnswerRecorded,
                 example={"id": ASK, "run": RUN, "verdict": "approve", "is_complete": True, "goes_on": True},
             )
         },

@@ -1,0 +1,153 @@
+"""What an answer has to pass before it ends a run: one row of gates, which share one count of tries. Pure.
+
+    the tool choice     a call was demanded, and the model answered (it has tries of its own, see `tool_choice.Demand`)
+    the output type     the answer can be read as the type that was asked for
+    the agent's check   a function of the program, `Agent(check=...)`
+
+A gate says what is wrong, or nothing. The model is told, and may try again; the gate that refuses the last try names
+the reason for which the run is stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from ..core.call import TextPart, ToolCall, ToolResult
+from ..core.errors import UsageError
+from ..core.message import Reply, UserMessage
+from ..core.tool import named_tools
+from ..runs.run import Finish
+from ..runs.wording import Phrases
+from .tool_choice import Demand
+
+TRIES = 3
+"""After as many answers that a gate refuses, the run is stopped, where the agent says nothing else."""
+
+PROBLEM_MAX = 4_000
+"""The model is told so many signs of what is wrong with its answer."""
+
+
+class Answered(Struct, frozen=True):
+    """An answer, before it ends a run.
+
+    Attributes:
+        text: what the model says.
+        output: the same as a value of the agent's `output_type`.
+        calls: each call of the run with its result, in the order of the model's words.
+    """
+
+    text: str
+    output: object
+    calls: tuple[tuple[ToolCall, ToolResult], ...] = ()
+
+
+ReadAnswer = Callable[[str], tuple[object, str]]
+"""Reads the answer's text as the agent's output type: the value, and what is wrong with it (empty when nothing is)."""
+
+CheckAnswer = Callable[[Answered], str]
+"""Says what is wrong with an answer, and nothing where it is good. It must say the same of the same."""
+
+ToldCut = Callable[[Reply], str]
+"""What the user is told of an answer that the endpoint broke off before the model was done."""
+
+
+def plain(text: str) -> tuple[object, str]:
+    """The reader of an agent that answers in text: the text itself."""
+    return text, ""
+
+
+class AnswerRules(Struct, frozen=True):
+    """What an agent asks of its answers.
+
+    Attributes:
+        read: reads an answer.
+        check: of the program; None where there is none.
+        tries: after as many answers that are refused, the run is stopped.
+        told_cut: what the user is told of an answer that was cut off.
+    """
+
+    read: ReadAnswer = plain
+    check: CheckAnswer | None = None
+    tries: int = TRIES
+    told_cut: ToldCut = lambda reply: reply.text
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether an answer may be refused."""
+        return self.check is not None or self.read is not plain
+
+
+PLAIN = AnswerRules()
+"""An agent that takes any text for an answer."""
+
+
+class TryAgain(Struct, frozen=True):
+    """An answer that a gate does not let through.
+
+    Attributes:
+        told: what the model is told.
+        reason: what is wrong with the answer, for whoever watches.
+    """
+
+    told: UserMessage
+    reason: str
+
+
+class Gates:
+    """The gates of one run.
+
+    Args:
+        wording: what the model is told.
+        demand: the tool choice of the run.
+        ending: what the agent asks of its answers.
+    """
+
+    def __init__(self, wording: Phrases, demand: Demand, ending: AnswerRules) -> None:
+        self._wording = wording
+        self._demand = demand
+        self._ending = ending
+        self._refused = 0
+
+    def end(self, reply: Reply, calls: Sequence[tuple[ToolCall, ToolResult]]) -> Finish | TryAgain:
+        """How the run ends with an answer; or why it does not yet.
+
+        Args:
+            reply: the answer.
+            calls: of the run so far.
+
+        Raises:
+            UsageError: the program's check said something that is no text.
+        """
+        if reply.cut_off:
+            return Finish(status="stopped", text=self._ending.told_cut(reply), stop_reason=reply.cut_off)
+        if self._demand.is_open and self._demand.disobeyed():
+            demanded = self._wording.call_demanded(named_tools(self._demand.now))
+            return TryAgain(UserMessage((TextPart(demanded),), "developer"), demanded)
+        value, problem, told = self._problem(reply.text, calls)
+        if not problem:
+            return Finish(status="done", text=reply.text, output=value)
+        self._refused += 1
+        if self._refused >= self._ending.tries:
+            return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
+        return TryAgain(UserMessage((TextPart(told),), "model"), problem)  # both may quote the model
+
+    def taken(self, text: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> Finish | None:
+        """How the run ends where a result is its answer; None where a gate refuses it, and the model is asked."""
+        value, problem, _ = self._problem(text, calls)
+        return None if problem else Finish(status="done", text=text, output=value)
+
+    def _problem(self, text: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> tuple[object, str, str]:
+        """The value of an answer, what is wrong with it, and what the model is told of that."""
+        value, problem = self._ending.read(text)
+        if problem:
+            return None, problem, self._wording.invalid_output(problem)
+        if self._ending.check is None:
+            return value, "", ""
+        said = self._ending.check(Answered(text, value, tuple(calls)))
+        if not isinstance(said, str):
+            kind = type(said).__name__
+            raise UsageError("check= says what is wrong with an answer as text: it returned {kind}", kind=kind)
+        problem = said[:PROBLEM_MAX]
+        return value, problem, self._wording.refused(problem) if problem else ""
