@@ -5,8 +5,8 @@ import pytest
 from actum.core.errors import UsageError
 from actum.core.json import Json
 from actum.core.provenance import Origin
+from actum.policy.lineage import DEVELOPER, Built, From, Lineage, OfTool, origins_in
 from actum.workflow.definition.expression import NoValue, compile_value
-from actum.workflow.definition.lineage import DEVELOPER, Built, From, Lineage, OfTool, origins_in
 
 USER = From((Origin("user"),))
 

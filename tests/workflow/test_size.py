@@ -10,10 +10,10 @@ from actum.core.errors import WorkflowFailed
 from actum.core.event import RunResult
 from actum.core.json import Json, JsonObject
 from actum.policy.expression_work import ExpressionWork, TooLarge, size_of
+from actum.policy.lineage import DEVELOPER, Lineage
 from actum.policy.rules import Rule, Rules
 from actum.testing import ScriptedModel
 from actum.workflow.definition.expression import NoValue, compile_value
-from actum.workflow.definition.lineage import DEVELOPER, Lineage
 
 from .test_workflow import workflow
 

@@ -128,6 +128,8 @@ class Agent(AgentParts, Generic[Output]):
         check: a function that looks at an answer before it ends a run: it is given an `Answered`, and returns what is
             wrong, or `""`. The model is told, and tries again. It must say the same of the same, since a run that is
             resumed asks it again. Where it raises, the run fails.
+        references: the calls of one reply may use each other's results: `"${1.date}"` as the whole value of an argument
+            stands for a field of what the first call gives. See `docs/tools.md`.
         tries: after as many answers that do not fit `output_type` or `check`, a run is stopped: `invalid_output`.
 
     Raises:
@@ -164,6 +166,7 @@ class Agent(AgentParts, Generic[Output]):
         choose: int | None = None,
         always: Sequence[str] = (),
         tool_choice: ChosenTools = "auto",
+        references: bool = False,
         check: CheckAnswer | None = None,
         tries: int = TRIES,
     ) -> None:
@@ -191,7 +194,7 @@ class Agent(AgentParts, Generic[Output]):
             clock=clock,
             choice=Choice(choose, tuple(always)),
         )
-        self._brief = Brief.of(instructions, output_type, check, tries)
+        self._brief = Brief.of(instructions, output_type, check, tries, references=references)
         self._redaction = redaction
         self._dialect = dialect
         self._named = AgentName()
@@ -272,31 +275,7 @@ class Agent(AgentParts, Generic[Output]):
             UnknownName: `after` names no run of this owner.
             Busy: somebody else is adding to this conversation.
         """
-        options = AgentOptions(
-            messages=messages,
-            conversation=conversation,
-            owner=owner,
-            after=after,
-            context=context,
-            principal=principal,
-            tenant=tenant,
-            roles=roles,
-            key_id=key_id,
-            run_id=run_id,
-            attachments=attachments,
-            approver=approver,
-            peer=peer,
-            trace=trace,
-            tracestate=tracestate,
-            request=request,
-            holder=holder,
-            settings=settings,
-            tool_choice=tool_choice,
-            names=names,
-            door=door,
-            told=told,
-            emit=emit,
-        )
+        options = AgentOptions.among(locals())
         above = call_under_way()
         if above is not None:
             return await self._run_below(above, UserMessage.of(question), options)
@@ -747,6 +726,7 @@ class Agent(AgentParts, Generic[Output]):
                     msgspec.structs.replace(ending, told_cut=told_cut),
                     run.path.names_of,
                     started.tool_choice,
+                    references=self._brief.references,
                 ),
                 relist=self.runner.listing(state),
                 choice=self.runner.choice.with_always(named_tools(started.tool_choice)),

@@ -59,12 +59,13 @@ _ARGUMENTS = {
     "redaction": _Argument(_is(Redaction), "Redaction(...)"),
     "clock": _Argument(_has("now", "sleep"), "an object with the methods `now` and `sleep`"),
     "truncation": _Argument(lambda value: value in ("auto", "disabled"), '"auto" or "disabled"'),
+    "references": _Argument(_is(bool), "True or False"),
     "check": _Argument(_is_plain_function, "a function of one `Answered` that returns text, and is not async"),
     "tries": _Argument(lambda value: type(value) is int and value >= 1, "a whole number from 1 on"),
     "always": _Argument(lambda value: isinstance(value, Sequence) and not isinstance(value, str), '["search"]'),
 }
 _NEVER_NONE = frozenset(
-    {"instructions", "name", "dialect", "extra_arguments", "redaction", "truncation", "tries", "always"}
+    {"instructions", "name", "dialect", "extra_arguments", "redaction", "truncation", "references", "tries", "always"}
 )
 
 

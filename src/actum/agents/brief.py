@@ -27,6 +27,7 @@ class Brief(Struct, frozen=True):
         read: reads an answer.
         check: of the program, what else is wrong with an answer; None where there is none.
         tries: after as many answers that are refused, a run is stopped.
+        references: calls of one reply may use each other's results, and the model is told so.
         client_schema: the JSON Schema that a client of a server wants an answer to fit, for one run; None for none.
     """
 
@@ -35,6 +36,7 @@ class Brief(Struct, frozen=True):
     read: ReadAnswer = plain
     check: CheckAnswer | None = None
     tries: int = TRIES
+    references: bool = False
     client_schema: JsonObject | None = None
 
     @classmethod
@@ -44,6 +46,8 @@ class Brief(Struct, frozen=True):
         output_type: TypeForm[object],
         check: CheckAnswer | None = None,
         tries: int = TRIES,
+        *,
+        references: bool = False,
     ) -> Brief:
         """The brief of an agent whose answers are of a type.
 
@@ -51,7 +55,7 @@ class Brief(Struct, frozen=True):
             UsageError: no answer can be of this type.
         """
         schema, read = (None, plain) if output_type is str else typed(output_type)
-        return cls(instructions, schema, read, check, tries)
+        return cls(instructions, schema, read, check, tries, references)
 
     def for_client(self, schema: JsonObject | None) -> Brief:
         """The same with the form of an answer that a client wants; see `Agent.with_client_tools`."""
@@ -64,7 +68,8 @@ class Brief(Struct, frozen=True):
     @property
     def part(self) -> object:
         """What the agent's digest covers of the instructions: the text, or the name of the function."""
-        return self.instructions if isinstance(self.instructions, str) else [self.instructions.__qualname__]
+        told = self.instructions if isinstance(self.instructions, str) else [self.instructions.__qualname__]
+        return [told, "references"] if self.references else told
 
     def told(self, question: str, client_schema: JsonObject | None = None) -> str:
         """The instructions of a run, as the model is told of them.
@@ -77,10 +82,12 @@ class Brief(Struct, frozen=True):
         """
         instructions = self.instructions if isinstance(self.instructions, str) else self.instructions()
         schema = client_schema if self.schema is None else self.schema
-        if schema is None:
+        if schema is None and not self.references:
             return instructions
-        told = Phrases.for_text(question).output(dumps(schema))
-        return "\n\n".join(filter(None, [instructions, told]))
+        phrases = Phrases.for_text(question)
+        references = phrases.references() if self.references else ""
+        form = "" if schema is None else phrases.output(dumps(schema))
+        return "\n\n".join(filter(None, [instructions, references, form]))
 
     def form(self, started: Started) -> tuple[JsonObject | None, AnswerRules]:
         """The JSON Schema of the answer of a run, and what is asked of the answer: by a client, or by the agent."""

@@ -338,7 +338,7 @@ class Driver(Struct, kw_only=True, dict=True):
         if run.state.chosen is not None and run.state.chosen.names:
             await self._show_called(intention.calls)
         try:
-            results = await run.perform(intention.calls, number, intention.refusals)
+            results = await run.perform(intention.calls, number, intention.refusals, intention.linked)
         except Stopped:
             for index, call in enumerate(intention.calls):
                 ref = CallRef(number, index)
@@ -346,6 +346,7 @@ class Driver(Struct, kw_only=True, dict=True):
             raise
         for call, result in zip(intention.calls, results, strict=True):
             self._found += found_by(call, result)
+        made = None if intention.linked is None else intention.linked.links.made(results)
         if run.state.cut:
             results = [
                 run.state.told(CallRef(number, index), result) if isinstance(result, ToolResult) else result
@@ -354,7 +355,7 @@ class Driver(Struct, kw_only=True, dict=True):
         sampled = run.state.sampled_in(number) if run.state.sampled else 0
         said = run.state.said_beside(number, len(results)) if run.state.answers else ()
         elapsed, used = self._elapsed_after(len(results)), run.state.used_in(number, len(results))
-        return Called(results, elapsed, used, sampled, said)
+        return Called(results, elapsed, used, sampled, said, made)
 
     async def _show_called(self, calls: Sequence[ToolCall]) -> None:
         """The model called tools by name that it was not shown. They are shown from here on, so that a person who is

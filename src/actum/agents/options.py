@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from ..core.call import MediaPart
@@ -54,6 +54,11 @@ class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
     told: Sequence[UserMessage] = ()
     settings: ModelSettings | None = None
     tool_choice: ChosenTools | None = None
+
+    @classmethod
+    def among(cls, given: Mapping[str, object]) -> AgentOptions:
+        """The options that stand among other names, such as the arguments of a function."""
+        return cls(**{name: given[name] for name in cls.__struct_fields__})  # type: ignore[arg-type]
 
 
 class AgentFields(TypedDict, total=False):

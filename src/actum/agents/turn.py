@@ -18,13 +18,14 @@ tools where calls of the run have been carried out, so that nothing is done agai
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Generator, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct, structs
 
 from ..call.limits.call_count import CallCount, own_name
 from ..call.limits.limits import Limits
+from ..call.references import LinkedCalls, Links
 from ..core.budget import NOTHING, ZERO, Used
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import BudgetExceeded, CallError, LoopDetected
@@ -60,10 +61,12 @@ class CallTools(Struct, frozen=True):
     Attributes:
         calls: what the model said.
         refusals: by index, why a call is not to be made.
+        linked: how the calls use each other's results; None where they do not.
     """
 
     calls: tuple[ToolCall, ...]
     refusals: dict[int, CallError] = {}
+    linked: LinkedCalls | None = None
 
 
 class AskUser(Struct, frozen=True):
@@ -86,6 +89,7 @@ class Called(Struct, frozen=True):
     Attributes:
         sampled: how often their tools asked a model.
         said: what users said beside the results that they gave.
+        made: the calls with the values in the places of their references; None where they have none.
     """
 
     results: Sequence[ToolResult | Pending]
@@ -93,6 +97,7 @@ class Called(Struct, frozen=True):
     used: Used = NOTHING
     sampled: int = 0
     said: Sequence[UserMessage] = ()
+    made: Sequence[ToolCall] | None = None
 
 
 class UserAnswered(Struct, frozen=True):
@@ -122,6 +127,7 @@ def turn(
     ending: AnswerRules = PLAIN,
     names_of: Callable[[ToolCall], Sequence[str]] = own_name,
     choice: ToolChoice = "auto",
+    references: bool = False,
 ) -> Turn:
     """One answer to the user.
 
@@ -135,6 +141,7 @@ def turn(
         ending: what the agent asks of its answers.
         names_of: the names by which limits know a call.
         choice: whether and which tools the run must call.
+        references: calls of one reply may use each other's results.
     """
     demand = Demand(choice, names_of)
     gates = Gates(wording, demand, ending)
@@ -165,15 +172,17 @@ def turn(
             refused = ended.reason
             continue
 
-        refusals = watch.turn_away(calls, spent.made, {} if demand.now == "auto" else demand.refusals(calls))
-        outcome = yield CallTools(calls, refusals)
+        forbidden = {} if demand.now == "auto" else demand.refusals(calls)
+        intended = watch.intend(calls, spent.made, forbidden, Links.of(calls) if references else None)
+        outcome = yield intended
         assert isinstance(outcome, Called)
         spent.add_calls(outcome)
         waiting = tuple({each.id: each for each in outcome.results if isinstance(each, Pending)}.values())
         if waiting:
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
         results: Sequence[ToolResult] = outcome.results  # type: ignore[assignment]  # none waits
-        transcript.extend([*watch.hear(calls, results, refusals), *outcome.said])
+        calls = watch.take_made(intended, outcome.made, results)
+        transcript.extend([*watch.hear(calls, results, intended.refusals), *outcome.said])
         made.extend(zip(calls, results, strict=True))
         handed = _handed_over(calls, results, answers, gates, made)
         if handed is not None:
@@ -338,16 +347,24 @@ class _Watch:
         self._is_loop = False
         self.carried_out = False
 
-    def turn_away(
-        self, calls: Sequence[ToolCall], made: CallCount, forbidden: Mapping[int, CallError]
-    ) -> dict[int, CallError]:
-        """The calls of a reply that are not to be made, by index, with those that are forbidden."""
+    def intend(
+        self, calls: tuple[ToolCall, ...], made: CallCount, forbidden: Mapping[int, CallError], links: Links | None
+    ) -> CallTools:
+        """What is to become of the calls of a reply.
+
+        Args:
+            calls: of the reply.
+            made: counts them.
+            forbidden: those that are forbidden, by index.
+            links: how they use each other's results; None where they do not. A call that uses one is looked at when its
+                values are known.
+        """
         self._keys = [key_of(call) for call in calls]
         refusals: dict[int, CallError] = {}
+        later: Container[int] = () if links is None else links.references
         for index, call in enumerate(calls):
-            refusal = forbidden.get(index) or made.refusal(call)
-            if refusal is not None:
-                refusals[index] = refusal
+            if index in forbidden:
+                refusals[index] = forbidden[index]
             elif self._most is not None and index >= self._most:
                 refusals[index] = BudgetExceeded(
                     "Of one reply, {most} tool calls are made (the setting Limits.calls_per_reply). "
@@ -355,15 +372,46 @@ class _Watch:
                     limit="calls_per_reply",
                     most=self._most,
                 )
-            elif self._repeats.is_loop(self._keys[index]):
-                refusals[index] = LoopDetected(
-                    "You made this same call several times and always got the same result. Do something else, "
-                    "or answer with what you know."
-                )
-                self._is_loop = self._is_loop or self._repeats.was_told(self._keys[index])
-            else:
-                made.count(call)
-        return refusals
+            elif index not in later and (refusal := self._refusal(call, self._keys[index], made)) is not None:
+                refusals[index] = refusal
+                if isinstance(refusal, LoopDetected):
+                    self._is_loop = self._is_loop or self._repeats.was_told(self._keys[index])
+        if links is None:
+            return CallTools(calls, refusals)
+        judge = lambda call: self._refusal(call, key_of(call), made)  # noqa: E731  # a method would hold `made`
+        return CallTools(calls, refusals, LinkedCalls(links, judge))
+
+    def _refusal(self, call: ToolCall, key: CallKey, made: CallCount) -> CallError | None:
+        """Why a call is not to be made; None where it is made, and counted."""
+        refusal = made.refusal(call)
+        if refusal is not None:
+            return refusal
+        if self._repeats.is_loop(key):
+            return LoopDetected(
+                "You made this same call several times and always got the same result. Do something else, "
+                "or answer with what you know."
+            )
+        made.count(call)
+        return None
+
+    def take_made(
+        self, said: CallTools, made: Sequence[ToolCall] | None, results: Sequence[ToolResult]
+    ) -> tuple[ToolCall, ...]:
+        """The calls as they were made: of those with references the values are compared from here on. Those that were
+        turned away when their values were known join the refusals.
+        """
+        if made is None:
+            return said.calls
+        for index, call in enumerate(made):
+            if call is said.calls[index]:
+                continue
+            self._keys[index] = key_of(call)
+            error = results[index].error
+            if error is not None and (error.code == LoopDetected.code or error.limit in ("calls", "tool_calls")):
+                said.refusals[index] = LoopDetected(error.message)
+                looped = error.code == LoopDetected.code
+                self._is_loop = self._is_loop or (looped and self._repeats.was_told(self._keys[index]))
+        return tuple(made)
 
     def hear(
         self, calls: Sequence[ToolCall], results: Sequence[ToolResult], refusals: Collection[int]

@@ -25,6 +25,7 @@ from ..core.run.pending import Pending
 from ..core.secret_values import taken_out, texts_of
 from ..core.tool import Tool
 from ..journal.recording import CallRef, CallStanding
+from ..policy.lineage import KnownOrigins
 from ..policy.origins import Lookup, OriginIndex
 from .asking.asker import LiveApprover
 from .asking.question import Approvals
@@ -35,8 +36,37 @@ from .limits.limits import Limits
 from .limits.meters import RateLimiters, acquire
 from .make import CallMaker
 from .plan import Plan, PolicyInputs, granted, judge
+from .references import LinkedCalls, Links
 from .resolve import Catalog
 from .scope import RunContext
+
+
+class _Alone:
+    """Lets calls be under way side by side, and a call that wants to be alone by itself."""
+
+    def __init__(self) -> None:
+        self._gate = asyncio.Lock()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._count = 0
+
+    @contextlib.asynccontextmanager
+    async def turn(self, alone: bool) -> AsyncIterator[None]:
+        """A block in which a call is under way."""
+        async with self._gate:
+            if alone:
+                await self._idle.wait()
+                yield
+                return
+            self._count += 1
+            self._idle.clear()
+        try:
+            yield
+        finally:
+            self._count -= 1
+            if not self._count:
+                self._idle.set()
+
 
 TURN = 64
 """After as many calls of one reply are begun, others have their turn."""
@@ -110,7 +140,11 @@ class CallPath:
         return self._origins.said.of(arguments)
 
     async def perform_all(
-        self, calls: Sequence[ToolCall], reply: int, refusals: Mapping[int, CallError]
+        self,
+        calls: Sequence[ToolCall],
+        reply: int,
+        refusals: Mapping[int, CallError],
+        linked: LinkedCalls | None = None,
     ) -> list[ToolResult | Pending]:
         """Perform the calls of one reply: side by side, but a tool declared sequential by itself. Results keep the
         order.
@@ -119,7 +153,10 @@ class CallPath:
             calls: what the model said.
             reply: number of the `ModelReplied` entry that holds them.
             refusals: calls that the loop itself turns away, by index.
+            linked: how the calls use each other's results; None where they do not.
         """
+        if linked is not None:
+            return await self._perform_linked(linked, reply, refusals)
         if len(calls) == 1:
             return [await self.perform(calls[0], CallRef(reply, 0), refusals.get(0))]
         tasks: dict[int, asyncio.Task[ToolResult | Pending]] = {}
@@ -142,6 +179,45 @@ class CallPath:
             raise failed.exceptions[0] from None
         results |= {index: task.result() for index, task in tasks.items()}
         return [results[index] for index in range(len(calls))]
+
+    async def _perform_linked(
+        self, linked: LinkedCalls, reply: int, refusals: Mapping[int, CallError]
+    ) -> list[ToolResult | Pending]:
+        """Perform calls that use each other's results: each as soon as the calls that it needs are done."""
+        calls = linked.calls
+        results: dict[int, ToolResult | Pending] = {}
+        tasks: dict[int, asyncio.Task[None]] = {}
+        alone = _Alone()
+
+        async def make(index: int) -> None:
+            if needs := [tasks[each] for each in linked.links.needs(index)]:
+                await asyncio.wait(needs)
+            for each in linked.links.needs(index):
+                needed = results.get(each)
+                if not isinstance(needed, ToolResult):
+                    if needed is not None:
+                        results[index] = needed
+                    return  # it waits, too; where there is nothing, the journal failed, and the group ends
+            place, sequential = CallRef(reply, index), self._is_sequential(calls[index].name)
+            async with alone.turn(sequential), contextlib.nullcontext() if sequential else self._slots:
+                done = {each: result for each, result in results.items() if isinstance(result, ToolResult)}
+                call, refusal = linked.made(index, done, refusals.get(index))
+                origins = None
+                if index in linked.links.references and refusal is None:
+                    origins = self._origins_of_linked(linked.links, index, call)
+                results[index] = await self.perform(call, place, refusal, origins)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for index in range(len(calls)):
+                    tasks[index] = group.create_task(make(index))
+        except BaseExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        return [results[index] for index in range(len(calls))]
+
+    def _origins_of_linked(self, links: Links, index: int, call: ToolCall) -> Lookup:
+        lineage = links.lineage(index, self.catalog.trusted)
+        return KnownOrigins(call.arguments, lambda: lineage, self._origins.said.of)
 
     def _is_sequential(self, name: str) -> bool:
         bound = self.catalog.get(name)

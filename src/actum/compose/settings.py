@@ -88,8 +88,8 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         users: patterns of the users who may use it.
         roles: roles of which a user must have one. With neither users nor roles, anybody may.
         model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, choose, always, tool_choice,
-        policy, limits: as in `SettingsFile`. Of the tables `model_settings` and `limits` only what is named here is
-            changed.
+        references, policy, limits: as in `SettingsFile`. Of the tables `model_settings` and `limits` only what is named
+            here is changed.
     """
 
     python: str = ""
@@ -110,6 +110,7 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     choose: int | None = None
     always: tuple[str, ...] = ()
     tool_choice: str | tuple[str, ...] = "auto"
+    references: bool = False
     policy: str = ""
     limits: Limits = Limits()
 
@@ -405,6 +406,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             `Agent`.
         tool_choice: whether and which tools a run must call: `auto`, `none`, `required`, a tool's name, or the names of
             the only tools that it may call.
+        references: the calls of one reply may use each other's results.
         journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
             person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
@@ -442,6 +444,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     choose: int | None = None
     always: tuple[str, ...] = ()
     tool_choice: str | tuple[str, ...] = "auto"
+    references: bool = False
     journal: str = ""
     journal_key: str = ""
     policy: str = ""

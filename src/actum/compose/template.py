@@ -21,6 +21,8 @@ TEMPLATE = """\
 #always = []
 # Whether a run must call a tool: auto, none, required, the name of a tool, or the names of the only ones it may call.
 #tool_choice = "auto"
+# The calls of one reply may use each other's results: "${1.date}" as the whole value of an argument.
+#references = false
 
 # MCP servers: mine (those of `actum mcp add`), a name, an address, a file of them, or none.
 #mcp = ["mine"]

@@ -103,6 +103,8 @@ class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True, gc=Fals
         repairs: what had to be mended to read it, each a short phrase.
         signature: an opaque token that Gemini wants back unchanged beside the call. No other API has one, so none is
             sent it.
+        repeats: where the reply says this same call again: the numbers of these calls among all calls that it writes,
+            from 1.
 
     >>> ToolCall(id="1", name="add", arguments={"a": 2, "b": 3}).arguments["a"]
     2
@@ -115,6 +117,7 @@ class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True, gc=Fals
     complete: bool = True
     repairs: tuple[str, ...] = ()
     signature: str = ""
+    repeats: tuple[int, ...] = ()
 
     def arguments_text(self) -> str:
         """The arguments as JSON text: the source text where there is one."""

@@ -430,6 +430,12 @@ class CallCancelled(CallError):
     effect = "unknown"
 
 
+class NeededCallFailed(CallError):
+    """A call whose result this call uses was not carried out: so this call was not made."""
+
+    code = "cancelled"
+
+
 CODES: dict[str, type[CallError]] = {
     kind.code: kind
     for kind in (

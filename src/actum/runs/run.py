@@ -19,6 +19,7 @@ from msgspec import Struct
 from ..call.asking.asker import LiveApprover
 from ..call.limits.meters import Account
 from ..call.path import CallPath
+from ..call.references import LinkedCalls
 from ..call.scope import RunContext
 from ..core.budget import NOTHING, Used
 from ..core.call import Failure, ToolCall, ToolResult
@@ -278,7 +279,11 @@ class Run:
         account.add(used.tokens, used.cost, self.context.clock.monotonic())
 
     async def perform(
-        self, calls: Sequence[ToolCall], cause: int, refusals: Mapping[int, CallError]
+        self,
+        calls: Sequence[ToolCall],
+        cause: int,
+        refusals: Mapping[int, CallError],
+        linked: LinkedCalls | None = None,
     ) -> list[ToolResult | Pending]:
         """Perform the calls of one entry, and ask whoever is there about those that wait.
 
@@ -286,6 +291,7 @@ class Run:
             calls: the calls.
             cause: the number of the entry that asked for them.
             refusals: by index, why a call is not to be made.
+            linked: how the calls use each other's results; None where they do not.
 
         Returns:
             What each call came to, or what it waits for.
@@ -298,13 +304,17 @@ class Run:
             await self.check_access()
         before = self.state.used_in(cause, len(calls)) if self._account is not None else NOTHING
         try:
-            results = await self.in_time(self.path.perform_all(calls, cause, refusals))
-            await self._ask_about(calls, cause, refusals, results)
+            results = await self.in_time(self.path.perform_all(calls, cause, refusals, linked))
+            if linked is None:
+                await self._ask_about(calls, cause, refusals, results)
+            else:
+                results = await self._ask_about_linked(linked, cause, refusals, results)
         except Stopped:
             self.calls += [(call, self.outcome(CallRef(cause, at), call)) for at, call in enumerate(calls)]
             raise
+        made = calls if linked is None else linked.links.made(results)
         self.calls += [
-            (call, result) for call, result in zip(calls, results, strict=True) if isinstance(result, ToolResult)
+            (call, result) for call, result in zip(made, results, strict=True) if isinstance(result, ToolResult)
         ]
         if self._account is not None:
             self._count_for(self._account, self.state.used_in(cause, len(calls)).beyond(before))
@@ -333,6 +343,25 @@ class Run:
                     later.add(tried)
                     break
                 results[index] = await self.in_time(self.path.perform(call, CallRef(cause, index), refusals.get(index)))
+
+    async def _ask_about_linked(
+        self,
+        linked: LinkedCalls,
+        cause: int,
+        refusals: Mapping[int, CallError],
+        results: list[ToolResult | Pending],
+    ) -> list[ToolResult | Pending]:
+        """The same for calls that use each other's results: an answer may let several go on."""
+        asked: set[str] = set()
+        while waiting := {each.id: each for each in results if isinstance(each, Pending) and each.id not in asked}:
+            asked |= waiting.keys()
+            for each in waiting.values():
+                if each.id not in self.state.answers:
+                    await self.ask(each)
+            if not any(each in self.state.answers for each in waiting):
+                break
+            results = await self.in_time(self.path.perform_all(linked.calls, cause, refusals, linked))
+        return results
 
     async def _performed(
         self, call: ToolCall, ref: CallRef, refusal: CallError | None, origins: Lookup

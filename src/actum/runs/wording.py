@@ -83,6 +83,12 @@ _SENTENCES = {
     "en": {
         "invalid_output": "Your answer could not be used: {problem}\nAnswer again with nothing but the corrected JSON.",
         "refused": "Your answer was not accepted: {problem}\nSay in one line what went wrong, then answer again.",
+        "references": (
+            "In one reply you may make calls that use each other's results. As the whole value of an argument, "
+            '"${1.name}" stands for the field `name` of the result of your first call in this reply, "${2.items[0]}" '
+            'for a part of the second\'s, and "${1}" for all of a result. Calls are counted from 1, in the order in '
+            "which you write them. Do not put a reference inside a longer text."
+        ),
         "output": (
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
@@ -104,6 +110,11 @@ _SENTENCES = {
     "zh": {
         "invalid_output": "你的回答无法使用：{problem}\n请只用改正后的 JSON 重新回答。",
         "refused": "你的回答没有被接受：{problem}\n先用一行说明哪里错了，然后重新回答。",
+        "references": (
+            '在同一次回复里，一个调用可以使用另一个调用的结果。把整个参数值写成 "${1.name}"，'
+            '就表示这次回复中第一个调用结果的 name 字段；"${2.items[0]}" 表示第二个调用结果的一部分，'
+            '"${1}" 表示整个结果。调用按书写顺序从 1 开始编号。不要把引用写在更长的文字中间。'
+        ),
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
         "call_demanded": "请现在调用{tool}：接下来必须先调用工具，然后才能回答。",
         "any_tool": "一个工具",
@@ -209,6 +220,10 @@ class Phrases:
     def invalid_output(self, problem: str) -> str:
         """Tell the model that its answer does not have the type that was asked for."""
         return self._sentences["invalid_output"].format(problem=problem)
+
+    def references(self) -> str:
+        """Tell the model how calls of one reply use each other's results."""
+        return self._sentences["references"]
 
     def refused(self, problem: str) -> str:
         """Tell the model that its answer is not good enough for the agent."""

@@ -27,9 +27,9 @@ from ..core.process.worker_thread import off_loop
 from ..core.run.task import TaskLine, TaskOptions
 from ..core.stored.counts import Rate
 from ..core.stored.position import Positions
+from ..policy.lineage import From, Lineage
 from ..tasks.queue import TaskQueue, TaskView
 from ..workflow.definition.expression import NoValue, compile_value
-from ..workflow.definition.lineage import From, Lineage
 from .event import TriggerEvent
 from .schedule import Schedule
 from .settings import TriggerTable

@@ -27,6 +27,7 @@ from ..core.process.worker_thread import LARGE, off_loop
 from ..core.run.node_records import NODE_VALUE_BYTES_MAX, NodeBegan, NodeError, NodeLeft
 from ..core.run.pending import Pending
 from ..journal.recording import CallRef
+from ..policy.lineage import OF_MODEL, Built, Lineage
 from ..policy.origins import Lookup
 from ..runs.run import Finish, Run, Stopped
 from .asking import form_of
@@ -34,12 +35,11 @@ from .conversation import ConversationVariables
 from .definition.expression import NoValue, check_size
 from .definition.flow import Due, Flow, NodeOutcome
 from .definition.graph import Definition, is_foreign
-from .definition.lineage import OF_MODEL, Built, Lineage
 from .definition.settings import (
     TemplateNode,
 )
 from .model_answers import ModelAnswers
-from .node_call import OriginsOfCall, asked_for, check_knowledge, object_in, outcome_of_call
+from .node_call import asked_for, check_knowledge, object_in, origins_of_call, outcome_of_call
 from .node_questions import OF_EVENT, OF_PERSON, NodeQuestions
 from .pure import NodeFailed, compute, failed, work_of
 from .say_order import SayOrder
@@ -534,7 +534,7 @@ class WorkflowEngine:
 
     def _origins(self, due: Due, number: int, call: ToolCall) -> Lookup:
         given = self._run.state.calls[number][0].arguments
-        return OriginsOfCall(due, call.name, given, self._run.path.looked_up, is_foreign=self._is_foreign)
+        return origins_of_call(due, call.name, given, self._run.path.looked_up, is_foreign=self._is_foreign)
 
     async def _make(self, due: Due, number: int, call: ToolCall) -> None:
         """Make the call of a node."""

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from functools import partial
 
-import msgspec
 from msgspec import UNSET
 
 from ..call.resolve import ResolvedTool
 from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.json import Json, JsonObject, JsonProblem, dumps, parse
-from ..core.provenance import Origins
 from ..core.run.node_records import NodeError
+from ..policy.lineage import DEVELOPER, Built, KnownOrigins, Lineage, OfTool
 from ..policy.origins import Lookup
 from ..protocols.bound_text.part import NoPlace
 from ..schema.schema import compile_schema
 from .asking import told_of
 from .definition.flow import Due, NodeOutcome
-from .definition.lineage import DEVELOPER, Built, Lineage, OfTool, as_foreign, is_models, origins_in
 from .definition.settings import AgentNode, CodeNode, HttpNode, KnowledgeNode, ToolNode, WorkflowNode
 from .pure import NodeFailed, failed
 from .request import arguments_of, request_of
@@ -108,9 +106,8 @@ def check_knowledge(due: Due, bound: ResolvedTool | None) -> None:
         raise NodeFailed("no_knowledge", f"{NO_KNOWLEDGE.format(bound.tool.name)}: {DECLARE_KNOWLEDGE}")
 
 
-class OriginsOfCall:
-    """Tells the origins of the arguments of a node's call exactly. The words of a model, and what a person put in the
-    place of an argument, are looked up in what was said.
+def origins_of_call(due: Due, name: str, given: JsonObject, look_up: Lookup, *, is_foreign: bool) -> KnownOrigins:
+    """What tells the origins of the arguments of a node's call.
 
     Args:
         due: the node.
@@ -119,51 +116,11 @@ class OriginsOfCall:
         look_up: looks origins up in what was said.
         is_foreign: whether the literals of the definition are a stranger's.
     """
-
-    __slots__ = ("_due", "_given", "_is_foreign", "_lineage", "_look_up", "_name")
-
-    def __init__(self, due: Due, name: str, given: JsonObject, look_up: Lookup, *, is_foreign: bool) -> None:
-        self._due = due
-        self._name = name
-        self._given = given
-        self._look_up = look_up
-        self._is_foreign = is_foreign
-        # Another node may change a variable while this call waits.
-        self._lineage = _lineage_of(due, name) if due.node.reads_variables else None
-
-    def __call__(self, arguments: JsonObject) -> Origins:
-        if self._lineage is None:
-            self._lineage = _lineage_of(self._due, self._name)
-        origins = self._origins(arguments, self._lineage)
-        return as_foreign(origins) if self._is_foreign else origins
-
-    def _origins(self, arguments: JsonObject, lineage: Lineage) -> Origins:
-        given, before = self._given, origins_in(self._given, lineage)
-        if list(arguments) == ["value"] and not _same(given.get("value"), arguments["value"]):
-            return self._inside(before, arguments)  # a policy asks for a plain value inside of another
-        exact = origins_in(arguments, lineage)
-        changed = arguments != given
-        unknown = {
-            path
-            for path, known in exact.items()
-            if is_models(known) or path not in before or (changed and _at(arguments, path) != _at(given, path))
-        }
-        if not unknown:
-            return exact
-        looked = self._look_up(arguments)
-        return {path: looked.get(path, known) if path in unknown else known for path, known in exact.items()}
-
-    def _inside(self, before: Origins, arguments: JsonObject) -> Origins:
-        """The origins of one plain value, `value`, that stands somewhere inside of the arguments of a call.
-
-        Where it stands is not known: where values that are the same have different origins, each counts as a part.
-        """
-        known = [each for path, each in before.items() if _same(_at(self._given, path), arguments["value"])]
-        if not known or any(map(is_models, known)):
-            return self._look_up(arguments)
-        if all(each == known[0] for each in known):
-            return {"value": known[0]}
-        return {"value": tuple(msgspec.structs.replace(origin, part=True) for each in known for origin in each)}
+    of_call = partial(_lineage_of, due, name)
+    if due.node.reads_variables:
+        now = of_call()  # another node may change a variable while this call waits
+        return KnownOrigins(given, lambda: now, look_up, is_foreign=is_foreign)
+    return KnownOrigins(given, of_call, look_up, is_foreign=is_foreign)
 
 
 def outcome_of_call(due: Due, call: ToolCall, result: ToolResult, trusted: tuple[str, ...]) -> NodeOutcome:
@@ -223,21 +180,3 @@ def parsed(text: str) -> Json:
         return parse(text)[0]
     except JsonProblem:
         return text
-
-
-def _at(arguments: JsonObject, path: str) -> Json:
-    """The value under a path such as `items[0].name`; None where there is none."""
-    value: Json = arguments
-    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
-        if index and isinstance(value, list) and int(index) < len(value):
-            value = value[int(index)]
-        elif isinstance(value, dict):
-            value = value.get(name)
-        else:
-            return None
-    return value
-
-
-def _same(one: Json, other: Json) -> bool:
-    """Whether two plain values are the same; 1 and true are not."""
-    return type(one) is type(other) and one == other

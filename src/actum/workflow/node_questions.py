@@ -11,10 +11,10 @@ from ..core.provenance import Origin
 from ..core.run.ids import new_id
 from ..core.run.pending import Pending
 from ..core.run.record import InputGiven, InputRequested
+from ..policy.lineage import From
 from ..runs.run import Run
 from .definition.flow import Due, NodeOutcome
 from .definition.functions import told
-from .definition.lineage import From
 from .definition.nodes import seconds_of
 from .definition.settings import HumanNode, WaitNode
 from .node_call import parsed

@@ -8,10 +8,10 @@ from typing import cast
 
 from ..core.json import Json, JsonObject, dumps
 from ..core.run.node_records import NodeError
+from ..policy.lineage import DEVELOPER, Built, Lineage, Mixed, part_of
 from .definition.expression import Expression, NoValue, ScopeValues
 from .definition.flow import Due, NodeOutcome
 from .definition.functions import ITEMS_MAX, NUMBER_MAX, TEXT_MAX, told
-from .definition.lineage import DEVELOPER, Built, Lineage, Mixed, part_of
 from .definition.settings import IfNode, ListNode, MergeNode, SetNode
 
 WORK_OF_AN_ITEM = 256

@@ -46,6 +46,7 @@ from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
+from ..policy.lineage import From
 from ..runs.below import below, handed_down, id_below, is_begun, on_behalf, told_above
 from ..runs.given_tools import Toolish
 from ..runs.options import ConversationOptions, Emit, RunOptions
@@ -58,7 +59,6 @@ from ..schema.schema import compile_schema
 from ..transport.egress import Egress
 from .conversation import ConversationVariables, remembered_by, state_of
 from .definition.graph import Definition, is_foreign, nodes_in
-from .definition.lineage import From
 from .definition.settings import HttpNode, ModelNode
 from .definition.text import BadWorkflow
 from .definition.tool_names import workflow_names

@@ -349,9 +349,10 @@ def _repeats_of(calls: list[OpenCall]) -> list[OpenCall]:
     """Those of the calls with one id that are repeats; the call that stays is told so."""
     again = repeats([call.said for call in calls if call.said is not None])
     stay = set(range(len(calls))).difference(again) if again else ()
+    numbers = tuple([calls[place].index + 1 for place in again])
     for call in [calls[place] for place in stay]:
         if call.said is not None and call.said.complete:
-            call.said = structs.replace(call.said, repairs=(*call.said.repairs, REPEATED))
+            call.said = structs.replace(call.said, repairs=(*call.said.repairs, REPEATED), repeats=numbers)
     return [calls[place] for place in again]
 
 

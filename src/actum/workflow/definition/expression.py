@@ -16,11 +16,11 @@ from msgspec import Struct
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject
 from ...policy.expression_work import CHARS_MAX, ExpressionWork, TooLarge, bare_of, size_of
+from ...policy.lineage import DEVELOPER, PATH, Built, Lineage, Mixed, Steps, part_of, path_of, steps_of
 from ...policy.program import BUILT_IN, CelProgram, ProgramFailed, check_names
 from ...protocols.bound_text.part import Encoded, Given, Later, Part
 from ...schema.canonical import Unclear
 from .functions import FUNCTIONS, NUMBER_MAX, told
-from .lineage import DEVELOPER, Built, Lineage, Mixed, Steps, part_of, path_of
 
 ROOTS = ("inputs", "vars", "env", "run", "item", "index", "error")
 """What an expression may speak of beside nodes."""
@@ -34,10 +34,7 @@ ITEM_CHARS = 40
 references, too."""
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
-_PATH = re.compile(
-    r"\s*([A-Za-z_]\w*)((?:\.[A-Za-z_][\w-]*|\[\d{1,9}\]|\[\"[^\"\]]{0,200}\"\])*)\s*+(\?)?\s*+(?:\|\s*([a-z]\w*)\s*)?"
-)
-_STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\[\"([^\"]*)\"\]")
+_PATH = re.compile(rf"\s*([A-Za-z_]\w*)({PATH})\s*+(\?)?\s*+(?:\|\s*([a-z]\w*)\s*)?")
 _SECRET = re.compile(r"\s*secret:([A-Za-z_][\w.-]{0,127})\s*")
 SECRET = re.compile(rf"\$\{{{_SECRET.pattern}\}}")
 """A reference to a secret."""
@@ -377,8 +374,7 @@ def read_reference(text: str) -> Reference | Piped:
         raise UsageError(
             "${{{text}}} is no reference: write ${{node.output.name}}, or {{cel: ...}} to compute", text=text
         )
-    steps = tuple(int(index) if index else name or quoted for name, index, quoted in _STEP.findall(found[2]))
-    reference = Reference(Named(found[1], steps, optional=bool(found[3])))
+    reference = Reference(Named(found[1], steps_of(found[2]), optional=bool(found[3])))
     if not found[4]:
         return reference
     if found[4] in _DECLARED:

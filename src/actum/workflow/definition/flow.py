@@ -23,9 +23,9 @@ from msgspec import Struct
 from ...core.json import Json, JsonObject
 from ...core.run.node_records import NodeError
 from ...policy.expression_work import CHARS_MAX, TooLarge, size_of
+from ...policy.lineage import DEVELOPER, OF_ERROR, REMEMBERED, Built, From, Lineage, Mixed, part_of
 from .expression import Expression, NoValue
 from .graph import Definition, Graph, GraphNode
-from .lineage import DEVELOPER, OF_ERROR, REMEMBERED, Built, From, Lineage, Mixed, part_of
 from .nodes import ERROR, OUT
 from .settings import Default, EachNode, LoopNode, OnError
 

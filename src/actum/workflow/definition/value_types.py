@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from ...core.json import Json, JsonObject, kind_of
 from ...core.tool import Tool
+from ...policy.lineage import Steps
 from .expression import Expression, Literal, Reference, TextOf
 from .graph import GraphNode
-from .lineage import Steps
 from .settings import (
     ClassifyNode,
     CodeNode,

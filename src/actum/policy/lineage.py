@@ -1,18 +1,21 @@
-"""Where the values of a workflow came from. A lineage is a value: it tells the origins of every part of another value.
+"""Where values that pass by reference came from: in a workflow, and between the calls of one reply. A lineage is a
+value: it tells the origins of every part of another value.
 
-Values pass by reference in a workflow, so their origins are known exactly. Only the words of a model are of no known
+The origins of such values are known exactly. Only the words of a model are of no known
 origin: `MODEL` says so, and the call path then looks them up in what was said before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct, structs
 
-from ...core.json import Json, JsonObject
-from ...core.provenance import Origin, Origins
+from ..core.json import Json, JsonObject
+from ..core.provenance import Origin, Origins
+from .origins import Lookup
 
 Steps = tuple[str | int, ...]
 """The names and indices that lead to a part of a value."""
@@ -73,6 +76,20 @@ FOREIGN = Origin("tool", "imported file")
 REMEMBERED = Origin("tool", "earlier run")
 """Of a variable of the conversation that an earlier run has changed: who gave its value is not on record."""
 """The origin of the literals of an imported definition that no person has published. No tool can have this name."""
+
+
+_STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\[\"([^\"]*)\"\]")
+PATH = r"(?:\.[A-Za-z_][\w-]*|\[\d{1,9}\]|\[\"[^\"\]]{0,200}\"\])*"
+"""What leads from a value to a part of it, as references write it: `.total`, `[0]`, `["a b"]`."""
+
+
+def steps_of(path: str) -> Steps:
+    """Read a `PATH`.
+
+    >>> steps_of('.items[0]["a b"]')
+    ('items', 0, 'a b')
+    """
+    return tuple(int(index) if index else name or quoted for name, index, quoted in _STEP.findall(path))
 
 
 def part_of(lineage: Lineage, steps: Steps) -> Lineage:
@@ -161,3 +178,76 @@ def path_of(steps: Steps) -> str:
     for step in steps:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
+
+
+class KnownOrigins:
+    """Tells the origins of the arguments of a call, whose lineage is known. The words of a model, and what a person put
+    in the place of an argument, are looked up in what was said.
+
+    Args:
+        given: the arguments as they were made.
+        lineage: tells where they came from.
+        look_up: looks origins up in what was said.
+        is_foreign: whether the literals of the definition are a stranger's.
+    """
+
+    __slots__ = ("_given", "_is_foreign", "_lineage", "_look_up")
+
+    def __init__(
+        self, given: JsonObject, lineage: Callable[[], Lineage], look_up: Lookup, *, is_foreign: bool = False
+    ) -> None:
+        self._given = given
+        self._lineage = lineage
+        self._look_up = look_up
+        self._is_foreign = is_foreign
+
+    def __call__(self, arguments: JsonObject) -> Origins:
+        """The origins of each value of the arguments, as they are now."""
+        origins = self._origins(arguments, self._lineage())
+        return as_foreign(origins) if self._is_foreign else origins
+
+    def _origins(self, arguments: JsonObject, lineage: Lineage) -> Origins:
+        given, before = self._given, origins_in(self._given, lineage)
+        if list(arguments) == ["value"] and not _same(given.get("value"), arguments["value"]):
+            return self._inside(before, arguments)  # a policy asks for a plain value inside of another
+        exact = origins_in(arguments, lineage)
+        changed = arguments != given
+        unknown = {
+            path
+            for path, known in exact.items()
+            if is_models(known) or path not in before or (changed and _at(arguments, path) != _at(given, path))
+        }
+        if not unknown:
+            return exact
+        looked = self._look_up(arguments)
+        return {path: looked.get(path, known) if path in unknown else known for path, known in exact.items()}
+
+    def _inside(self, before: Origins, arguments: JsonObject) -> Origins:
+        """The origins of one plain value, `value`, that stands somewhere inside of the arguments of a call.
+
+        Where it stands is not known: where values that are the same have different origins, each counts as a part.
+        """
+        known = [each for path, each in before.items() if _same(_at(self._given, path), arguments["value"])]
+        if not known or any(map(is_models, known)):
+            return self._look_up(arguments)
+        if all(each == known[0] for each in known):
+            return {"value": known[0]}
+        return {"value": tuple(structs.replace(origin, part=True) for each in known for origin in each)}
+
+
+def _at(arguments: JsonObject, path: str) -> Json:
+    """The value under a path such as `items[0].name`; None where there is none."""
+    value: Json = arguments
+    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
+        if index and isinstance(value, list) and int(index) < len(value):
+            value = value[int(index)]
+        elif isinstance(value, dict):
+            value = value.get(name)
+        else:
+            return None
+    return value
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Whether two plain values are the same; 1 and true are not."""
+    return type(one) is type(other) and one == other
