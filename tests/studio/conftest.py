@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -52,9 +52,9 @@ class Studio(NamedTuple):
         return str(json.loads(done.stdout)["url"])
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """Of a person who has nothing but a home."""
-    return {
+def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Of a person who has nothing but a home, with more variables."""
+    return (more or {}) | {
         "HOME": str(folder),
         "XDG_STATE_HOME": str(folder / "state"),
         "PATH": os.environ["PATH"],
@@ -64,12 +64,12 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def studio_in(folder: Path, place: str = "127.0.0.1:0") -> Iterator[Studio]:
+def studio_in(folder: Path, place: str = "127.0.0.1:0", variables: Mapping[str, str] | None = None) -> Iterator[Studio]:
     """A studio of a person whose folder this is, at a host and a port."""
     process = warm.popen(
         [sys.executable, "-c", START, "studio", "--json", "--no-browser", "--http", place],
         cwd=folder,
-        env=environment(folder),
+        env=environment(folder, variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

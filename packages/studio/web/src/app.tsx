@@ -157,10 +157,10 @@ function PageLink({ page, count }: { page: Page; count: number }) {
 
 /** The line that tells of what happens on other pages: a new approval, a lost connection. */
 function Told() {
-  const text = useTold((each) => each.text);
+  const { text, number } = useTold();
   return (
     <p role="status" className="told">
-      {text}
+      {text && <span key={number}>{text}</span>}
     </p>
   );
 }
