@@ -25,6 +25,7 @@ from .kill_workflow import kill_workflow_table
 from .lists import lists_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .mcp import gateway_table, server_table
+from .studio import studio_table
 from .tasks import tasks_kill_table, tasks_table
 from .workflow import workflow_nodes_table
 from .workflow_many import workflow_many_table
@@ -57,6 +58,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
     "journal": ("a record written down, by database and durability", journal_table),
     "lists": ("lists of 100,000 runs", lists_table),
+    "studio": ("the pages: bytes, filtered lists, idle feeds", studio_table),
     "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
     "passing": ("CPU of a request for a model that is passed on", passing_table),

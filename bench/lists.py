@@ -64,7 +64,7 @@ def lists_table(rounds: int) -> list[Row]:
 async def _measured(name: str, journal: DatabaseJournal, database: Database, rounds: int) -> list[Row]:
     try:
         with closing(database):
-            _fill(database)
+            fill(database)
         for number in range(RUNS // WAITING_EACH):
             run_id = f"waits_{number}"
             journal.append(run_id, Started(agent="a", model="m", said=(UserMessage.of("hi"),), tenant="north"))
@@ -79,7 +79,7 @@ async def _measured(name: str, journal: DatabaseJournal, database: Database, rou
         await journal.close()
 
 
-def _fill(database: Database) -> None:
+def fill(database: Database) -> None:
     """Write the lines of the runs; of two tenants, since a journal rarely has one tenant alone."""
     database.begin(writes=True, durable=False)
     database.execute(NUMBERED.format(runs=RUNS, tenant="north"))

@@ -16,6 +16,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
+    license: { fileName: "licenses.md" }, // of the parts, in the package beside the pages
     chunkSizeWarningLimit: 700,
   },
 });
