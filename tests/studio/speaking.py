@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from actum.core.json import JsonObject
 from tests.web import serving
 
 
@@ -20,11 +21,11 @@ class SpeakingApi:
     """An API of chat completions whose every answer says the same words, each as soon as the test lets it.
 
     Attributes:
-        asked: how often it was asked.
+        bodies: what it was asked.
     """
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.bodies: list[JsonObject] = []
         self._words: list[str | None] = []
         self._more = asyncio.Condition()
 
@@ -34,9 +35,13 @@ class SpeakingApi:
             self._words += words
             self._more.notify_all()
 
+    async def forget(self) -> None:
+        """Answers from now on begin with nothing said."""
+        async with self._more:
+            self._words.clear()
+
     async def _answer(self, request: Request) -> Response:
-        await request.json()
-        self.asked += 1
+        self.bodies.append(await request.json())
         return StreamingResponse(self._pieces(), media_type="text/event-stream")
 
     async def _pieces(self) -> AsyncIterator[bytes]:
