@@ -126,9 +126,12 @@ async def _lists(name: str, journal: DatabaseJournal, database: Database, rounds
 
 
 async def _best(journal: DatabaseJournal, wanted: RunFilter, rounds: int) -> float:
+    asked = wanted.copy()
+    asked["tenant"] = "north"
+
     async def once() -> float:
         begun = time.perf_counter()
-        await page_of_runs(journal, tenant="north", **wanted)
+        await page_of_runs(journal, **asked)
         return time.perf_counter() - begun
 
     return min([await once() for _ in range(max(rounds, 5))])

@@ -54,7 +54,7 @@ class Studio(NamedTuple):
 
 def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Of a person who has nothing but a home, with more variables."""
-    return (more or {}) | {
+    return {**(more or {})} | {
         "HOME": str(folder),
         "XDG_STATE_HOME": str(folder / "state"),
         "PATH": os.environ["PATH"],

@@ -289,7 +289,7 @@ function Secrets() {
         </label>
         <label>
           {say("value")}
-          <input required type="password" autoComplete="off" value={value} onChange={(event) => setValue(event.target.value)} />
+          <input required type="password" role="textbox" autoComplete="off" value={value} onChange={(event) => setValue(event.target.value)} />
         </label>
         <div className="buttons">
           <button type="submit">{say("setSecret")}</button>
