@@ -65,7 +65,7 @@ class OpenRoutes(Protocol):
 
 @runtime_checkable
 class TakesFiles(Protocol):
-    """A route group of which some paths take files in the bodies of requests."""
+    """A route group with paths that take files in the bodies of requests."""
 
     @property
     def file_bytes(self) -> Mapping[str, int]:

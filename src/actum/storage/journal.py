@@ -829,7 +829,7 @@ _COMPARED = {"since": ("started", ">="), "until": ("started", "<")}
 _COUNTED = frozenset({"tenant", "kind", "agent", "model", "status"})
 """The filters by which the table `counted` can answer."""
 _RARE = 1_000
-"""So many rows of a mark are counted to find the mark of the fewest."""
+"""How many rows of a mark are counted, to find the mark with the fewest rows."""
 _UNDER_WAY = ("running", "waiting", "paused")
 """Runs that stand so are not in the table `counted`: see `schema`."""
 

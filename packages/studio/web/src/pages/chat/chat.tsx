@@ -210,7 +210,12 @@ function useEnd(): [RefObject<HTMLDivElement | null>, () => void] {
   const isNear = useRef(true);
   useEffect(() => {
     const page = document.documentElement;
-    const look = () => (isNear.current = page.scrollHeight - page.clientHeight - page.scrollTop < NEAR_PX);
+    let top = page.scrollTop;
+    const look = () => {
+      const isEnd = page.scrollHeight - page.clientHeight - page.scrollTop < NEAR_PX;
+      if (isEnd || page.scrollTop < top) isNear.current = isEnd; // what grows while the page scrolls down leaves it so
+      top = page.scrollTop;
+    };
     addEventListener("scroll", look, { passive: true });
     return () => removeEventListener("scroll", look);
   }, []);
