@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+from actum.call.asking import question
+from actum.policy import rules
 from packages.studio import hatch_build
+
+
+def test_the_sentences_of_the_record_that_pages_translate_are_those_of_the_server() -> None:
+    own = (hatch_build.WEB / "src" / "core" / "own.ts").read_text("utf-8").partition("dictionary(")[2]
+    sentences = re.findall(r': "([ -~]+)",', own)
+    server = "".join(Path(module.__file__).read_text("utf-8") for module in (rules, question) if module.__file__)
+    assert len(sentences) > 5
+    assert [each for each in sentences if f'"{each}"' not in server] == []
 
 
 def test_the_logic_of_the_pages_passes_its_own_tests(bundle: None) -> None:

@@ -1,5 +1,6 @@
 // A tool call as a card: what was called with what, why it was allowed, and what came of it.
 import { dictionary, useText } from "../core/language";
+import { useOwn } from "../core/own";
 import { span, told } from "../core/shown";
 import type { Call } from "../core/turns";
 import type { Approval } from "../core/types";
@@ -36,9 +37,10 @@ const SHORT = 300;
 
 export function CallCard({ call, approval }: { call: Call; approval?: Approval | undefined }) {
   const say = useText(TEXTS);
+  const own = useOwn();
   const name = told(call.tool);
   const notes = [
-    call.rule && say("rule", { rule: told(call.rule) }),
+    call.rule && say("rule", { rule: own(call.rule) }),
     ...call.answers.map(({ by, verdict }) => say(verdict === "approve" || verdict === "deny" ? verdict : "other", { who: told(by) })),
     call.version && say("version", { version: told(call.version).slice(0, 8) }),
   ].filter(Boolean);

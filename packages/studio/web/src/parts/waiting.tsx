@@ -5,6 +5,7 @@ import { useId, useState } from "react";
 import { ask } from "../core/api";
 import { noteOwn } from "../core/approvals";
 import { usePreferences, useText } from "../core/language";
+import { useOwn } from "../core/own";
 import { told, time } from "../core/shown";
 import { COMMON } from "../core/texts";
 import type { Approval, Verdict } from "../core/types";
@@ -34,6 +35,7 @@ interface Given {
 export function Waiting({ approval, isNamed = false }: { approval: Approval; isNamed?: boolean }) {
   const say = useText(COMMON);
   const language = usePreferences((each) => each.language);
+  const own = useOwn();
   const known = useQueryClient();
   const about = useId();
   const [edited, setEdited] = useState<Values>();
@@ -58,7 +60,7 @@ export function Waiting({ approval, isNamed = false }: { approval: Approval; isN
   return (
     <div className="waiting">
       <div id={about}>
-        {approval.message && <p>{told(approval.message)}</p>}
+        {approval.message && <p>{own(approval.message)}</p>}
         {approval.tool && <p className={isNamed ? "unseen" : "tool"}>{told(approval.tool)}</p>}
         {!edited && approval.arguments && (
           <Arguments values={approval.arguments} origins={approval.origins as Parameters<typeof Arguments>[0]["origins"] & object} />

@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 
 import { ask } from "../../core/api";
 import { dictionary, usePreferences, useText } from "../../core/language";
+import { useOwn } from "../../core/own";
 import { cut, told, time, visible } from "../../core/shown";
 import { COMMON } from "../../core/texts";
 import type { AuditLine, Part } from "../../core/types";
@@ -62,6 +63,7 @@ const DECISIONS = ["allowed", "denied", "asked", "approved", "refused", "done", 
 export default function Audit() {
   const say = useText(TEXTS);
   const common = useText(COMMON);
+  const own = useOwn();
   const title = useText(page.title)("title");
   const language = usePreferences((each) => each.language);
   const [filters, filter] = useFilters(NAMES);
@@ -118,7 +120,7 @@ export default function Audit() {
                     <td>{told(line.tool ?? "")}</td>
                     <td className="value">{cut(compact(line.arguments), 200).text}</td>
                     <td>{decision(line.decision)}</td>
-                    <td>{told(line.rule ?? "")}</td>
+                    <td>{own(line.rule ?? "")}</td>
                     <td>{told(line.outcome ?? "")}</td>
                     <td className="when">
                       <Link to={`/runs/${line.run}` as string}>{line.run.slice(0, 12)}</Link>

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 
 import { ask } from "../../core/api";
 import { dictionary, useText } from "../../core/language";
+import { useOwn } from "../../core/own";
 import { span as seconds, told } from "../../core/shown";
 import { bar, rows, zoomed, type Span, type Timeline, type View } from "../../core/spans";
 import type { State } from "../../core/texts";
@@ -177,14 +178,15 @@ function Bar({ span, view }: { span: Span; view: View }) {
 
 function Detail({ span }: { span: Span }) {
   const say = useText(TEXTS);
+  const own = useOwn();
   const isBare = !span.rule && !span.by && !span.text && !span.arguments && !span.error && span.result == null && !span.run;
   if (isBare) return null;
   return (
     <div className="card">
       <h3>{nameOf(span, say)}</h3>
-      {span.rule && <p>{say("rule", { rule: told(span.rule) })}</p>}
+      {span.rule && <p>{say("rule", { rule: own(span.rule) })}</p>}
       {span.by && <p>{say("by", { by: told(span.by) })}</p>}
-      {span.text && <Value value={span.text} />}
+      {span.text && <Value value={own(span.text)} />}
       {span.arguments && <Arguments values={span.arguments} />}
       {span.error ? <Value value={span.error.message} /> : span.result != null && <Value value={span.result} />}
       {span.run && (
