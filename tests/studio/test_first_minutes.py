@@ -261,6 +261,7 @@ async def test_from_an_empty_home_to_a_tool_call_and_a_connected_model_in_few_pr
             await person.button(test)
             await expect(page.get_by_role("status").filter(has_text=outcome)).to_be_visible()
         await person.button(USE[language])
+        await expect(page.get_by_role("button", name=connect, exact=True)).to_be_visible()  # the form is done, and gone
         await person.fill(said["message"], "Write a poem")
         await person.button(said["send"])
         await expect(page.get_by_role("log")).to_contain_text("Roses are red.")
