@@ -44,6 +44,7 @@ BODIES: dict[str, object] = {
     **{f"save{kind}Draft": {"text": "x"} for kind in ("Agent", "Prompt", "Tool")},
     **{f"publish{kind}": {} for kind in ("Agent", "Prompt", "Tool")},
     **{f"rollback{kind}": {"number": 1} for kind in ("Agent", "Prompt", "Tool")},
+    "applyDefinitions": {"definitions": [], "dry_run": True},
     "cancelRun": {},
     "resumeRun": {},
     "forkRun": {"at": 0},
@@ -179,6 +180,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
         )
         for operation, status in zip(OF_A_KIND, statuses, strict=True)
     },
+    "applyDefinitions": (401, (200, 403, 403, 403)),
     "listPrompts": (401, (200, 403, 403, 403)),
     "getPrompt": (401, (404, 403, 403, 403)),
     "listRuns": (401, (200, 200, 403, 200)),

@@ -20,6 +20,7 @@ from actum.core.stored import definitions as core_definitions
 from actum.core.stored.definitions import (
     DEFINITIONS_BYTES_MAX,
     TEXT_BYTES_MAX,
+    DefinitionDeed,
     DefinitionDraft,
     KindName,
     StaleDraft,
@@ -368,3 +369,75 @@ async def test_on_a_full_disk_a_save_fails_whole_and_what_was_kept_stands(file: 
     assert (draft.text, draft.revision) == ("one", 1)
     assert (await definitions.save("workflow", "desk", "two", 1)).revision == 2
     assert (await definitions.publish("workflow", "desk")).number == 2
+
+
+async def test_of_several_deeds_all_are_done_or_none(store: Store) -> None:
+    definitions = store.open().definitions
+    await definitions.save("tool", "old", "old", 0)
+    await definitions.publish("tool", "old")
+    await definitions.save("tool", "two", "of another", 0)
+
+    def deeds(revision: int = 0) -> list[DefinitionDeed]:
+        texts = [DefinitionDeed(kind="prompt", name="one", text="one", about="One.")]
+        texts.append(DefinitionDeed(kind="tool", name="two", text="two", revision=revision))
+        return [*texts, DefinitionDeed(kind="tool", name="old", text=None)]
+
+    with pytest.raises(StaleDraft) as stale:
+        await definitions.apply(deeds())
+    assert (stale.value.text, stale.value.current and stale.value.current.text) == ("two", "of another")
+    with pytest.raises(UnknownName):
+        await definitions.apply([*deeds(revision=1), DefinitionDeed(kind="tool", name="none", text=None)])
+    assert await definitions.in_use("prompt") == []
+    assert [line.name for line in await definitions.in_use("tool")] == ["old"]
+    assert await definitions.draft("prompt", "one") is None
+    made = await definitions.apply(deeds(revision=1), by="ann")
+    assert [(each.name, each.number, each.by) for each in made] == [
+        ("one", 1, "ann"),
+        ("two", 1, "ann"),
+        ("old", 1, ""),
+    ]
+    (line,) = await definitions.in_use("prompt")
+    assert (line.about, [each.name for each in await definitions.in_use("tool")]) == ("One.", ["two"])
+    counts = [await definitions.publications_made(kind) for kind in ("prompt", "tool")]
+    again = [each for each in deeds(revision=1) if each.text is not None]
+    assert [each.number for each in await definitions.apply(again)] == [1, 1]
+    assert [await definitions.publications_made(kind) for kind in ("prompt", "tool")] == counts
+    assert await definitions.in_use("tool", tenant="north") == []
+
+
+_DIES = """
+import asyncio, os, signal, sys
+from actum.core.stored.definitions import DefinitionDeed
+from actum.storage.place import open_journal
+
+
+class Deadly(list):
+    read = 0
+
+    def __iter__(self):
+        self.read += 1
+        for number, deed in enumerate(list.__iter__(self)):
+            if self.read == 3 and number == 40:  # once to look at them, twice to check them, then they are written
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield deed
+
+
+async def main():
+    deeds = [DefinitionDeed(kind="prompt", name=f"p{number}", text="new") for number in range(80)]
+    await open_journal(sys.argv[1]).definitions.apply(Deadly(deeds))
+
+
+asyncio.run(main())
+"""
+
+
+async def test_a_process_that_is_killed_among_several_deeds_leaves_none_of_them(shared: Store) -> None:
+    definitions = shared.open().definitions
+    await definitions.save("prompt", "p0", "new", 0)
+    dying = await asyncio.create_subprocess_exec(sys.executable, "-c", _DIES, shared.place)
+    async with asyncio.timeout(HANGS_S):
+        assert await dying.wait() == -9
+    assert [line.name for line in await definitions.names("prompt")] == ["p0"]
+    assert (await definitions.in_use("prompt"), await definitions.publications_made("prompt")) == ([], 0)
+    made = await definitions.apply([DefinitionDeed(kind="prompt", name="p0", text="new", revision=1)])
+    assert [each.number for each in made] == [1], "nobody is held up by the process that died"

@@ -232,6 +232,14 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "diff": "Show what differs between two versions of a prompt, word by word.",
         },
     ),
+    "apply": KnownCommand(
+        "definitions.applying:apply",
+        "Publish the definitions of a folder together, or none: tools, agents, prompts and workflows.",
+    ),
+    "export": KnownCommand(
+        "definitions.applying:export",
+        "Write what is in use into a folder, a file for each definition. `actum apply` of the folder changes nothing.",
+    ),
     "trigger": KnownCommand(
         "services.trigger:app",
         "What begins runs by itself: add a trigger, list, fire, remove.",

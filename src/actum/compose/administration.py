@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -13,13 +13,13 @@ from ..core.interfaces import Journal
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..server.api.api import Api, GivenAgents, Tasking
-from ..server.published import AgentsOfTenant, PublishedOffer, TenantAgents, ToolsOfTenant
-from ..server.workflows import GivenWorkflows
+from ..server.published import PublishedOffer, TenantAgents
+from ..server.workflows import GivenWorkflows, WorkflowsByName
 from ..toolsets.declared.published import TenantTools
 from .agents import Agents, list_tools
 from .features import features_of, take_into_use
 from .journals import open_journal
-from .published.agents import DeclaredAgents
+from .published.offer import published_offer
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets
 from .settings import Settings
@@ -44,26 +44,33 @@ async def open_application(settings: Settings, tools: Sequence[Toolish] = ()) ->
         features = await take_into_use(features_of(settings), journal)
         runner = Runner(tools, journal=journal)
         listed = await list_tools(tools, settings.tool_labels) if tools else []
-        parts = WorkflowParts(settings=settings, tools=tools, journal=journal)
-        workflows = GivenWorkflows({}, lambda tenant: workflows_of_tenant(parts, tenant=tenant, tools=listed), listed)
+
+        def workflows_in(kept: Journal) -> WorkflowsByName:
+            parts = WorkflowParts(settings=settings, tools=tools, journal=kept)
+            return GivenWorkflows({}, lambda tenant: workflows_of_tenant(parts, tenant=tenant, tools=listed), listed)
+
         tasking = Tasking(open_queue(settings, journal))
         secrets = kept_secrets(os.environ)
-        async with _declared(settings, journal, tools) as declared:
-            offer = PublishedOffer(workflows, *declared)
-            yield Api(runner, GivenAgents({}), SystemClock(), tasking, workflows, features, secrets, published=offer)
+        async with _published(settings, journal, tools, workflows_in) as offer:
+            yield Api(
+                runner, GivenAgents({}), SystemClock(), tasking, offer.workflows, features, secrets, published=offer
+            )
     finally:
         await journal.close()
 
 
 @asynccontextmanager
-async def _declared(
-    settings: Settings, journal: Journal, tools: Sequence[Toolish]
-) -> AsyncIterator[tuple[ToolsOfTenant, AgentsOfTenant]]:
-    """The published tools and agents, with the agents and workflows of the settings: made when they are asked for."""
+async def _published(
+    settings: Settings,
+    journal: Journal,
+    tools: Sequence[Toolish],
+    workflows_in: Callable[[Journal], WorkflowsByName],
+) -> AsyncIterator[PublishedOffer]:
+    """What tenants have published, with the agents and workflows of the settings: made when they are asked for."""
     async with AsyncExitStack() as stack:
 
         @cache
-        def made() -> tuple[DeclaredTools, DeclaredAgents]:
+        def made() -> PublishedOffer:
             agents = Agents(settings, os.environ, Path.cwd(), journal=journal)
             workflows = Workflows(settings, os.environ, Path.cwd(), journal=journal)
             stack.push_async_callback(agents.close)
@@ -71,12 +78,21 @@ async def _declared(
             declared = DeclaredTools(
                 settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents
             )
-            return declared, DeclaredAgents(settings, journal=journal, own=tools, tools=declared)
+            return published_offer(declared, workflows_in, tools)
 
         def tools_of(tenant: str) -> TenantTools:
-            return made()[0].of(tenant)
+            own = made().tools_of(tenant)
+            assert own is not None
+            return own
 
         def agents_of(tenant: str) -> TenantAgents:
-            return made()[1].of(tenant)
+            own = made().agents_of(tenant)
+            assert own is not None
+            return own
 
-        yield tools_of, agents_of
+        def over(other: Journal) -> PublishedOffer:
+            whole = made().over
+            assert whole is not None
+            return whole(other)
+
+        yield PublishedOffer(workflows_in(journal), tools_of, agents_of, over)

@@ -48,7 +48,6 @@ from ..server.models.agents.executor import AgentExecutor, AgentServing
 from ..server.news import NewsRoutes
 from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
-from ..server.published import PublishedOffer
 from ..server.route_group import RouteGroup
 from ..server.stored_keys import StoredKeys
 from ..server.studio import StudioRoutes
@@ -67,8 +66,8 @@ from .features import features_of
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_connections, open_models_door
-from .published.agents import DeclaredAgents
 from .published.completing import completing
+from .published.offer import published_offer
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets, open_secrets
 from .settings import LoginTable, ServeSettings, Settings
@@ -135,8 +134,11 @@ def open_doors(
     if workflows is not None:
         declared = declared or DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows)
         declared.agents = agents
-        made = DeclaredAgents(settings, journal=journal, own=own, tools=declared, models=connections)
-        offer = PublishedOffer(workflows, declared.of, made.of)
+
+        def workflows_in(kept: Journal) -> Workflows:
+            return workflows if kept is journal else Workflows(settings, os.environ, Path.cwd(), journal=kept)
+
+        offer = published_offer(declared, workflows_in, own, connections)
     mcp = McpService(
         with_labels(own, settings.tool_labels),
         instructions="" if prompt_named(settings.instructions) else settings.instructions,

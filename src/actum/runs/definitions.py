@@ -106,7 +106,7 @@ class Publisher:
         made = await definitions.publish(
             self.kind, name, revision=draft.revision, tenant=self._tenant, by=by, about=about
         )
-        await self._tell("publish", made, by, key_id)
+        await self.tell("publish", made, by, key_id)
         return made
 
     async def rollback(
@@ -126,7 +126,7 @@ class Publisher:
             raise no_publication(self.kind, name, number)
         about = await self._permitted(name, older.text, permit)
         made = await definitions.rollback(self.kind, name, number, tenant=self._tenant, by=by, about=about)
-        await self._tell("rollback", made, by, key_id)
+        await self.tell("rollback", made, by, key_id)
         return made
 
     async def unpublish(self, name: str, *, by: str = "", key_id: str = "") -> tuple[Publication, Sequence[str]]:
@@ -144,7 +144,7 @@ class Publisher:
             UnknownName: nothing is published under this name.
         """
         was = await self._journal.definitions.unpublish(self.kind, name, tenant=self._tenant)
-        await self._tell("unpublish", was, by, key_id)
+        await self.tell("unpublish", was, by, key_id)
         return was, await self._used_by(name) if self._used_by is not None else ()
 
     async def _permitted(self, name: str, text: str, permit: Permit | None) -> str:
@@ -154,7 +154,16 @@ class Publisher:
             permit(read)
         return read.about
 
-    async def _tell(self, verb: str, made: Publication, by: str, key_id: str) -> None:
+    async def tell(self, verb: str, made: Publication, by: str, key_id: str, source: str = "") -> None:
+        """Put on record what was done with a text.
+
+        Args:
+            verb: `publish`, `rollback` or `unpublish`.
+            made: the publication.
+            by, key_id: as for `publish`.
+            source: where the text comes from, such as a file; empty for the draft.
+        """
         told: JsonObject = {"name": made.name, "number": made.number, "digest": made.digest, "again": made.again}
+        told |= {"source": source} if source else {}
         act = f"{self._acts}.{verb}"
         await put_on_record(self._journal, act, told, principal=by, key_id=key_id, tenant=self._tenant)

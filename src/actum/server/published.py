@@ -15,6 +15,7 @@ from ..agents.agent import Agent
 from ..agents.declared import AGENT
 from ..core.definition import BadText, ReadDefinition
 from ..core.errors import JournalError, UnknownName, UsageError
+from ..core.interfaces import Journal
 from ..core.run.record import Started
 from ..core.stored.definitions import PublicationInUse
 from ..core.tool import Tool
@@ -109,6 +110,10 @@ class PublishedOffer:
         workflows: the workflows of the server.
         tools: the published tools of a tenant; None where nobody can publish any.
         agents: the published agents of a tenant, likewise.
+        over: the same with the definitions of another journal, for checks; None where nothing is checked together.
+
+    Attributes:
+        workflows: the workflows of the server.
     """
 
     def __init__(
@@ -116,8 +121,10 @@ class PublishedOffer:
         workflows: WorkflowsByName,
         tools: ToolsOfTenant | None = None,
         agents: AgentsOfTenant | None = None,
+        over: Callable[[Journal], PublishedOffer] | None = None,
     ) -> None:
-        self._workflows = workflows
+        self.workflows = workflows
+        self.over = over
         self._tools_of = tools
         self._agents_of = agents
         self._lists: dict[str, OfferedTools] = {}
@@ -128,7 +135,7 @@ class PublishedOffer:
         """The workflows that a tenant has published, in the order of their names: the same object as long as nothing is
         published. While the journal does not answer, this is the list that was read last.
         """
-        published = await self._workflows.published(tenant)
+        published = await self.workflows.published(tenant)
         return NO_WORKFLOWS if published is None else await _in_time(published.listed(), published.latest)
 
     async def look(self, tenant: str) -> None:
@@ -176,7 +183,7 @@ class PublishedOffer:
 
     async def publications_made(self, tenant: str) -> int:
         """How often a tenant has published something: read in the same time however much that is."""
-        published, own = await self._workflows.published(tenant), self.tools_of(tenant)
+        published, own = await self.workflows.published(tenant), self.tools_of(tenant)
         made = await published.publications_made() if published is not None else 0
         return made + (await own.publications_made() if own is not None else 0)
 
@@ -239,7 +246,7 @@ class PublishedOffer:
         """
         workflow = await self.open(tenant, name)
         if workflow is not None:
-            return self._workflows.speaker(workflow, tenant)
+            return self.workflows.speaker(workflow, tenant)
         own = self.agents_of(tenant)
         if own is None or name not in await own.listed():
             return None
@@ -260,7 +267,7 @@ class PublishedOffer:
         if not self.stands_for(started):
             return None
         if started.agent in started.uses:
-            return self._workflows.speaker(await self._with_version(started, started.agent), started.tenant)
+            return self.workflows.speaker(await self._with_version(started, started.agent), started.tenant)
         own = self.agents_of(started.tenant)
         if own is None:
             raise UsageError("no published agents are kept here, and the run uses {name!r}", name=started.agent)
@@ -272,7 +279,7 @@ class PublishedOffer:
         Raises:
             UsageError: the workflow can not be run now.
         """
-        published = await self._workflows.published(tenant)
+        published = await self.workflows.published(tenant)
         if published is None or name not in await published.listed():
             return None
         with suppress(UnknownName):
@@ -283,7 +290,7 @@ class PublishedOffer:
         return None
 
     async def _with_version(self, started: Started, name: str) -> Workflow:
-        published = await self._workflows.published(started.tenant)
+        published = await self.workflows.published(started.tenant)
         if published is None:
             raise UsageError("the journal keeps no published workflows, and the run uses {name!r}", name=name)
         try:

@@ -69,6 +69,8 @@ class DeclaredTools:
         agents: AgentsByName = NO_AGENTS,
     ) -> None:
         self.settings = settings
+        self.environment = environment
+        self.folder = folder
         self.journal = journal
         self.workflows = workflows
         self.agents = agents

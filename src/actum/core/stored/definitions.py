@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
@@ -131,6 +132,23 @@ class PublicationInUse(Struct, frozen=True, kw_only=True):
     about: str = ""
 
 
+class DefinitionDeed(Struct, frozen=True, kw_only=True):
+    """One of several things that are done with definitions together.
+
+    Attributes:
+        kind, name: what it is done with.
+        text: is saved as the draft, and published; None to take the name out of use.
+        revision: the revision of the draft that was looked at; 0 where there was none.
+        about: as for `Definitions.publish`.
+    """
+
+    kind: KindName
+    name: str
+    text: str | None
+    revision: int = 0
+    about: str = ""
+
+
 class StaleDraft(UsageError):
     """The draft is not the one that the caller knows: somebody else has saved it since. Nothing was changed.
 
@@ -231,6 +249,23 @@ class Definitions(Protocol):
 
         Raises:
             UnknownName: none is in use.
+        """
+
+    async def apply(self, deeds: Sequence[DefinitionDeed], *, tenant: str = "", by: str = "") -> list[Publication]:
+        """Save and publish several texts, and take others out of use: all of them, or nothing.
+
+        Args:
+            deeds: what is done, in this order.
+            tenant: whose definitions are meant.
+            by: who does it.
+
+        Returns:
+            For each deed the publication in use; for what was taken out of use the one that was.
+
+        Raises:
+            StaleDraft: somebody has saved one of the drafts since.
+            UnknownName: what is taken out of use is not in use.
+            TooManyDefinitions: there is no room for the texts.
         """
 
     async def published(

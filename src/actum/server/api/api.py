@@ -8,6 +8,7 @@ again: in this process, in another, and after the run has ended.
 from __future__ import annotations
 
 import asyncio
+import copy
 import hashlib
 import hmac
 from bisect import bisect_right
@@ -23,7 +24,7 @@ from ...agents.agent import Agent
 from ...core.errors import Busy, InvalidArguments, JournalError, UnknownName, UsageError, tell_problem
 from ...core.event import RunResult
 from ...core.identity import Identity, Usable
-from ...core.interfaces import Clock
+from ...core.interfaces import Clock, Journal
 from ...core.message import UserMessage
 from ...core.policy import Facts
 from ...core.run.ids import new_id
@@ -211,6 +212,19 @@ class Api:
     def settings(self, kind: type[SettingsOf]) -> SettingsOf:
         """What is set for a feature; see `Application.settings`."""
         return self.features.settings(kind)
+
+    def staged(self, journal: Journal) -> Api:
+        """The same server, where tenants have published what another journal has; for checks.
+
+        Raises:
+            UsageError: nothing is checked together here.
+        """
+        if self.published.over is None:
+            raise UsageError("this server takes no definitions together: publish each by itself")
+        other = copy.copy(self)
+        other.published = self.published.over(journal)
+        other.workflows, other.journal, other._indexes = other.published.workflows, journal, {}
+        return other
 
     # Tasks ------------------------------------------------------------------------------------------------------------
 

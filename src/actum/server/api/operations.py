@@ -19,7 +19,7 @@ from ...features.operation import ApiReply, ApiRequest, Application, Events, Ope
 from ...runs.administration import put_on_record
 from ..paths import TAKEN, place_of
 from ..scopes import SCOPES
-from . import agents, audit, connections, keys, published, secrets, session, sessions
+from . import agents, applying, audit, connections, keys, published, secrets, session, sessions
 from .approvals import operations as approvals
 from .runs import comparing, feed, files, timeline
 from .runs import operations as runs
@@ -46,6 +46,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *agents.OPERATIONS,
     *published.AGENT_OPERATIONS,
     *published.PROMPT_OPERATIONS,
+    *applying.OPERATIONS,
     *keys.OPERATIONS,
     *secrets.OPERATIONS,
     *connections.OPERATIONS,

@@ -6,10 +6,11 @@ after the other, and the second one sees what the first one did. No publication 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...core.errors import JournalError
 from ...core.stored.definitions import (
+    DefinitionDeed,
     DefinitionDraft,
     KindName,
     ListedDefinition,
@@ -87,32 +88,11 @@ class DatabaseDefinitions:
         place, payload = _place(tenant, kind, name), checked_definition_text(text)
         checked_user("by", by)
         self._check_format()
-        digest, at = text_digest(payload), self._now()
+        at = self._now()
 
         def write(database: Database) -> DefinitionDraft:
             database.lock()
-            current = _draft(database, place)
-            if current is not None and current.digest == digest:
-                return current
-            if revision != (current.revision if current is not None else 0):
-                raise StaleDraft(current, revision, text)
-            names, size = _sizes(database, tenant)
-            before = len(current.text.encode()) if current is not None else 0
-            check_definition_quota(names + (current is None), 0, size - before + len(payload))
-            if current is None:
-                database.execute(_NEW, (*place, payload, digest, at, by))
-            else:
-                database.execute(_CHANGE, (payload, revision + 1, digest, at, by, *place))
-            return DefinitionDraft(
-                kind=kind,
-                name=name,
-                text=text,
-                revision=revision + 1,
-                digest=digest,
-                at=at,
-                by=by,
-                published=current.published if current is not None else 0,
-            )
+            return _save(database, place, payload, revision, at, by)
 
         return await self._writer.ask(write, writes=True, durable=True)
 
@@ -165,13 +145,27 @@ class DatabaseDefinitions:
 
         def write(database: Database) -> Publication:
             database.lock()
-            in_use = _publication(database, place, None)
-            if in_use is None:
-                raise no_publication(kind, name)
-            database.execute(f"UPDATE drafts SET published = 0 {_OF}", place)
-            database.execute(_TAKE_OUT_OF_USE, place)
-            database.execute(_COUNT, (tenant, kind))
-            return in_use
+            return _unpublish(database, place)
+
+        return await self._writer.ask(write, writes=True, durable=True)
+
+    async def apply(self, deeds: Sequence[DefinitionDeed], *, tenant: str = "", by: str = "") -> list[Publication]:
+        places = [_place(tenant, deed.kind, deed.name) for deed in deeds]
+        payloads = [checked_definition_text(deed.text) if deed.text is not None else None for deed in deeds]
+        checked_user("by", by)
+        self._check_format()
+        at = self._now()
+
+        def write(database: Database) -> list[Publication]:
+            database.lock()
+            made = []
+            for deed, place, payload in zip(deeds, places, payloads, strict=True):
+                if payload is None:
+                    made.append(_unpublish(database, place))
+                    continue
+                draft = _save(database, place, payload, deed.revision, at, by)
+                made.append(_publish(database, place, draft.text, at, by, deed.about, again=0))
+            return made
 
         return await self._writer.ask(write, writes=True, durable=True)
 
@@ -256,6 +250,45 @@ def _draft(database: Database, place: _Place) -> DefinitionDraft | None:
         by=str(by),
         published=_int(published),
     )
+
+
+def _save(database: Database, place: _Place, payload: bytes, revision: int, at: float, by: str) -> DefinitionDraft:
+    """Save a text as a draft, unless the draft has it already."""
+    tenant, kind, name = place
+    current, digest, text = _draft(database, place), text_digest(payload), payload.decode()
+    if current is not None and current.digest == digest:
+        return current
+    if revision != (current.revision if current is not None else 0):
+        raise StaleDraft(current, revision, text)
+    names, size = _sizes(database, tenant)
+    before = len(current.text.encode()) if current is not None else 0
+    check_definition_quota(names + (current is None), 0, size - before + len(payload))
+    if current is None:
+        database.execute(_NEW, (*place, payload, digest, at, by))
+    else:
+        database.execute(_CHANGE, (payload, revision + 1, digest, at, by, *place))
+    return DefinitionDraft(
+        kind=kind,
+        name=name,
+        text=text,
+        revision=revision + 1,
+        digest=digest,
+        at=at,
+        by=by,
+        published=current.published if current is not None else 0,
+    )
+
+
+def _unpublish(database: Database, place: _Place) -> Publication:
+    """Take out of use what is in use."""
+    tenant, kind, name = place
+    in_use = _publication(database, place, None)
+    if in_use is None:
+        raise no_publication(kind, name)
+    database.execute(f"UPDATE drafts SET published = 0 {_OF}", place)
+    database.execute(_TAKE_OUT_OF_USE, place)
+    database.execute(_COUNT, (tenant, kind))
+    return in_use
 
 
 def _publication(database: Database, place: _Place, number: int | None) -> Publication | None:

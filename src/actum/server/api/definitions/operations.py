@@ -23,6 +23,7 @@ from ....core.definition import (
     UnderstatedEffects,
 )
 from ....core.errors import UnknownName, UsageError
+from ....core.identity import Identity
 from ....core.json import JsonObject
 from ....core.process.worker_thread import off_loop
 from ....core.stored.definitions import (
@@ -109,14 +110,14 @@ class _Handlers:
     async def get_draft(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
         """The draft under a name."""
         await self._publisher(app, asked)
-        with _refusing(asked):
+        with refusing(asked):
             return ApiReply(_draft(await self._drafted(app, asked)))
 
     async def save_draft(self, app: Application, asked: ApiRequest[None, DraftBody]) -> ApiReply:
         """Save a draft, mistakes included."""
         who, name, body = asked.who, asked.names["name"], asked.body
         publisher = await self._publisher(app, asked)
-        with _refusing(asked):
+        with refusing(asked):
             await self._check_free(app, publisher, asked)
             saved = await app.journal.definitions.save(
                 self._kind.name, name, body.text, body.revision, tenant=who.tenant, by=who.principal
@@ -127,10 +128,10 @@ class _Handlers:
         """Publish a draft."""
         who, name = asked.who, asked.names["name"]
         publisher = await self._publisher(app, asked)
-        with _refusing(asked, "draft"):
+        with refusing(asked, "draft"):
             await self._check_free(app, publisher, asked)
             made = await publisher.publish(
-                name, revision=asked.body.revision, by=who.principal, key_id=who.key_id, permit=_permit(asked)
+                name, revision=asked.body.revision, by=who.principal, key_id=who.key_id, permit=permit_of(asked)
             )
         return ApiReply(_version(made))
 
@@ -138,10 +139,10 @@ class _Handlers:
         """Publish an older publication anew."""
         who, name = asked.who, asked.names["name"]
         publisher = await self._publisher(app, asked)
-        with _refusing(asked):
+        with refusing(asked):
             await self._check_free(app, publisher, asked)
             made = await publisher.rollback(
-                name, asked.body.number, by=who.principal, key_id=who.key_id, permit=_permit(asked)
+                name, asked.body.number, by=who.principal, key_id=who.key_id, permit=permit_of(asked)
             )
         return ApiReply(_version(made))
 
@@ -173,7 +174,7 @@ class _Handlers:
         """What differs between two versions."""
         query = asked.query
         await self._publisher(app, asked)
-        with _refusing(asked):
+        with refusing(asked):
             old = await self._published(app, asked, query.old)
             new = await self._published(app, asked, query.new) if query.new else await self._drafted(app, asked)
             size = len(old.text) + len(new.text)
@@ -183,32 +184,14 @@ class _Handlers:
     # What several of them need ----------------------------------------------------------------------------------------
 
     async def _publisher(self, app: Application, asked: ApiRequest[Any, Any]) -> Publisher:
-        """What publishes the texts of the caller's tenant.
-
-        Raises:
-            Refusal: the caller has none of this kind, or may not know of a text of this name.
-        """
-        kind, who, name = self._kind, asked.who, asked.names["name"]
+        name = asked.names["name"]
         try:
             checked_name(name)
         except UsageError:
             if asked.by_operator:
                 raise
-            raise not_found(kind.name) from None
-        publisher: Publisher | None = (
-            await kind.open(app, who) if kind.open is not None else self._plain_publisher(app, who.tenant)
-        )
-        if publisher is None or not kind.may_see(who, name):
-            raise not_found(kind.name)
-        return publisher
-
-    def _plain_publisher(self, app: Application, tenant: str) -> Publisher:
-        read = self._kind.read
-
-        async def check(name: str, text: str) -> ReadDefinition:
-            return await off_loop(len(text), read, text) if read is not None else ReadDefinition()
-
-        return Publisher(app.journal, self._kind.name, self._kind.plural, check, tenant=tenant)
+            raise not_found(self._kind.name) from None
+        return await publisher_of(self._kind, app, asked.who, name)
 
     async def _check_free(self, app: Application, publisher: Publisher, asked: ApiRequest[Any, Any]) -> None:
         """Raises:
@@ -235,7 +218,30 @@ class _Handlers:
         raise no_publication(kind, name, number or None) if asked.by_operator else not_found("publication")
 
 
-def _permit(asked: ApiRequest[Any, Any]) -> Permit | None:
+async def publisher_of(kind: DefinitionKind, app: Application, who: Identity, name: str) -> Publisher:
+    """What publishes the texts of a caller's tenant.
+
+    Raises:
+        Refusal: the caller has none of this kind, or may not know of a text of this name.
+    """
+    publisher: Publisher | None = (
+        await kind.open(app, who) if kind.open is not None else _plain_publisher(kind, app, who.tenant)
+    )
+    if publisher is None or not kind.may_see(who, name):
+        raise not_found(kind.name)
+    return publisher
+
+
+def _plain_publisher(kind: DefinitionKind, app: Application, tenant: str) -> Publisher:
+    read = kind.read
+
+    async def check(name: str, text: str) -> ReadDefinition:
+        return await off_loop(len(text), read, text) if read is not None else ReadDefinition()
+
+    return Publisher(app.journal, kind.name, kind.plural, check, tenant=tenant)
+
+
+def permit_of(asked: ApiRequest[Any, Any]) -> Permit | None:
     """What raises a refusal of a text that the caller may not publish; None for the operator, who may all."""
     if asked.by_operator:
         return None
@@ -253,7 +259,7 @@ def _permit(asked: ApiRequest[Any, Any]) -> Permit | None:
 
 
 @contextmanager
-def _refusing(asked: ApiRequest[Any, Any], missing: str = "publication") -> Iterator[None]:
+def refusing(asked: ApiRequest[Any, Any], missing: str = "publication") -> Iterator[None]:
     """A block whose errors a client is told as refusals. The operator is told the errors themselves.
 
     Raises:

@@ -1,0 +1,128 @@
+"""`actum apply` and `actum export`: the definitions of a tenant as a folder of files, such as one in Git."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...compose.administration import open_application
+from ...core.errors import UsageError
+from ...core.json import Json
+from ...features.definition import DefinitionKind
+from ...server.api.applying import OPERATIONS, DefinitionsApplied, kind_of, kinds_of
+from .. import loading, options
+from ..exit_codes import DONE
+from ..language import tr
+from ..operated import Operated
+from ..options import JournalFlag, JsonFlag, McpFlag, ToolsFlag
+from ..show.terminal import Terminal, said
+from .commands import TenantNameFlag, text_in
+
+FolderArgument = Annotated[str, typer.Argument(metavar="DIR", help="The folder.")]
+_SIGNS = {"added": "+", "changed": "~", "same": "=", "removed": "-"}
+
+
+def apply(
+    folder: FolderArgument,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Take everything else out of use.")] = False,
+    tools: ToolsFlag = None,
+    mcp: McpFlag = None,
+    tenant: TenantNameFlag = "",
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Publish the definitions of a folder together, or none: tools, agents, prompts and workflows.
+
+    The kind of a file is told by its line `actum: tool/1`, or by its name: helper.agent.yaml, desk.prompt.md.
+    """
+    settings, terminal = options.read(tools=tools, mcp=mcp, journal=journal), Terminal()
+    top = Path(folder).expanduser()
+
+    async def command() -> DefinitionsApplied:
+        async with loading.tools(settings, terminal) as loaded, open_application(settings, loaded.tools) as app:
+            given: list[Json] = []
+            for file in _files(top):
+                text = text_in(str(file), "definition").decode("utf-8", "replace")
+                name = file.relative_to(top).as_posix()
+                if kind_of(name, text, kinds_of(app)) is None:
+                    terminal.note("{file} is no definition: it is left out", file=name)
+                else:
+                    given.append({"file": name, "text": text})
+            if not given and not prune:
+                raise UsageError("{folder} holds no definitions: write one, such as helper.agent.yaml", folder=folder)
+            values: dict[str, Json] = {"definitions": given, "dry_run": dry_run, "prune": prune}
+            applied = await Operated(OPERATIONS).ask(app, "applyDefinitions", {}, values, said(tenant))
+            assert isinstance(applied, DefinitionsApplied)
+            return applied
+
+    applied = asyncio.run(command())
+    if as_json:
+        terminal.json(applied)
+        return DONE
+    for each in applied.items:
+        number = f"@{each.number}" if each.number else ""
+        terminal.text(f"{_SIGNS[each.done]} {tr(each.kind)} {each.name}{number}")
+    if dry_run:
+        terminal.note("Nothing was published.")
+    return DONE
+
+
+def export(
+    folder: FolderArgument, tenant: TenantNameFlag = "", as_json: JsonFlag = False, journal: JournalFlag = ""
+) -> int:
+    """Write what is in use into a folder, a file for each definition. `actum apply` of the folder changes nothing."""
+    settings, terminal, top = options.read(journal=journal), Terminal(), Path(folder).expanduser()
+
+    async def command() -> list[str]:
+        async with open_application(settings) as app:
+            written: list[str] = []
+            kept = app.journal.definitions
+            for kind in kinds_of(app):
+                for line in await kept.in_use(kind.name, tenant=said(tenant)):
+                    found = await kept.published(kind.name, line.name, line.number, tenant=said(tenant))
+                    if found is not None:
+                        name = f"{line.name}.{kind.name}{_ending(kind, found.text)}"
+                        _write(top / name, found.text)
+                        written.append(name)
+            return written
+
+    written = asyncio.run(command())
+    if as_json:
+        terminal.json(list(written))
+    elif not written:
+        terminal.note("Nothing is published.")
+    for name in written if not as_json else ():
+        terminal.text(name)
+    return DONE
+
+
+def _files(top: Path) -> list[Path]:
+    """The files of a folder and of those inside it, without hidden ones.
+
+    Raises:
+        UsageError: it is no folder.
+    """
+    if not top.is_dir():
+        raise UsageError("{folder} is no folder", folder=str(top))
+    found = sorted(file for file in top.rglob("*") if file.is_file())
+    return [file for file in found if not any(part.startswith(".") for part in file.relative_to(top).parts)]
+
+
+def _ending(kind: DefinitionKind, text: str) -> str:
+    """The ending of a file: that of the kind's example, or of the form that the text has."""
+    if text.lstrip().startswith("{"):
+        return ".json"
+    ending = Path(kind.example).suffix
+    return ".yaml" if ending in ("", ".json") else ending
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode())
+    except OSError as error:
+        raise UsageError("{path} can not be written: {why}", path=str(file), why=error.strerror) from None

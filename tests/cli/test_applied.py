@@ -1,0 +1,54 @@
+"""`actum apply` and `actum export`: the definitions of a tenant as a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from typer.testing import Result
+
+from tests.server.test_published_doors import price
+
+Run = Callable[..., Result]
+RECORD = ("--tools", "tools.py", "--journal", "runs.db")
+AGENT = "actum: agent/1\nname: helper\ninstructions: {prompt: shop.desk}\ntools: [add, quote]\n"
+
+
+def told(result: Result) -> list[str]:
+    assert result.exit_code == 0, result.output
+    return result.stdout.splitlines()
+
+
+def test_a_folder_is_applied_and_what_is_exported_is_the_same_folder(run: Run, home: Path) -> None:
+    folder = home / "definitions"
+    (folder / "north").mkdir(parents=True)
+    (folder / ".git").mkdir()
+    (folder / ".git" / "helper.agent.yaml").write_text("x")
+    (folder / "README.md").write_text("Our definitions.")
+    (folder / "helper.yaml").write_text(AGENT, "utf-8")
+    (folder / "north" / "shop.desk.prompt.md").write_bytes("Be kind.\r\n你好".encode())
+    (folder / "north" / "quote.tool.json").write_text('{"name": "quote", "workflow": "price"}', "utf-8")
+    (folder / "price.workflow.yaml").write_text(price(), "utf-8")
+    added = ["+ agent helper", "+ tool quote", "+ prompt shop.desk", "+ workflow price"]
+    tried = run("apply", "definitions", "--dry-run", *RECORD)
+    assert (sorted(told(tried)), "Nothing was published." in tried.stderr) == (sorted(added), True)
+    assert "README.md is no definition: it is left out" in tried.stderr
+    assert sorted(told(run("apply", "definitions", *RECORD))) == sorted(f"{line}@1" for line in added)
+    written = told(run("export", "out", "--journal", "runs.db"))
+    assert sorted(written) == sorted(
+        ["helper.agent.yaml", "price.workflow.yaml", "quote.tool.json", "shop.desk.prompt.md"]
+    )
+    assert (home / "out" / "shop.desk.prompt.md").read_bytes() == "Be kind.\r\n你好".encode()
+    again = json.loads("\n".join(told(run("apply", "out", "--prune", "--json", *RECORD))))
+    assert {each["done"] for each in again["items"]} == {"same"}
+    (folder / "helper.yaml").unlink()
+    (folder / "north" / "shop.desk.prompt.md").write_text("Be brief.")
+    changed = told(run("apply", "definitions", "--prune", *RECORD))
+    assert {"~ prompt shop.desk@2", "- agent helper@1", "= tool quote@1"} <= set(changed)
+    (folder / "price.workflow.yaml").write_text(price().replace("nodes: {}", "nodes: {a: {type: nothing}}"), "utf-8")
+    (folder / "north" / "shop.desk.prompt.md").write_text("Be late.")
+    refused = run("apply", "definitions", *RECORD)
+    assert (refused.exit_code != 0, "price.workflow.yaml" in refused.stderr) == (True, True), refused.output
+    assert told(run("prompts", "show", "shop.desk", "--journal", "runs.db")) == ["Be brief."]
+    assert run("apply", "nowhere", *RECORD).exit_code == 2

@@ -1,0 +1,122 @@
+"""Definitions that are published together, or none: `POST /v1/definitions`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import httpx
+import pytest
+
+from .test_published_agents import scripted
+from .test_published_doors import Town, price, said, town
+from .test_published_tools import timesing
+
+AGENT = "actum: agent/1\nname: helper2\ninstructions: {prompt: desk}\ntools: [add, times, quote]\n"
+ALL: dict[str, str] = {
+    # An agent first, and a workflow after the one that uses it: the order of the files tells nothing.
+    "helper2.agent.yaml": AGENT,
+    "ask.workflow.yaml": price("ask").replace(
+        "nodes: {}", "nodes: {p: {type: workflow, workflow: price, with: {city: Oslo}}}"
+    ),
+    "price.workflow.yaml": price(),
+    "quote.tool.json": '{"name": "quote", "workflow": "ask"}',
+    "times.tool.json": timesing(2),
+    "desk.prompt.md": "Be kind.",
+}
+
+
+async def apply(it: Town, files: Mapping[str, str], who: str = "north", **more: object) -> httpx.Response:
+    given = [{"file": file, "text": text} for file, text in files.items()]
+    return await it.ask("POST", "/v1/definitions", {"definitions": given, **more}, who=who)
+
+
+def done(answer: httpx.Response) -> Sequence[str]:
+    assert answer.status_code == 200, answer.text
+    return [f"{each['done']} {each['kind']}/{each['name']}@{each['number']}" for each in answer.json()["items"]]
+
+
+async def made(it: Town, tenant: str = "north") -> list[int]:
+    kinds = ("tool", "agent", "prompt", "workflow")
+    return [await it.journal.definitions.publications_made(kind, tenant=tenant) for kind in kinds]
+
+
+async def test_what_refers_to_each_other_is_published_together_or_not_at_all_and_the_second_time_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path, model=scripted(tmp_path)) as it:
+        wrong = ALL | {"desk.prompt.md": "", "times.tool.json": timesing(2).replace("integer", "number?")}
+        refused = await apply(it, wrong)
+        told = {each["path"] for each in refused.json()["problems"]}
+        assert (refused.status_code, told) == (422, {"desk.prompt.md", "times.tool.json"}), refused.text
+        missing = {name: text for name, text in ALL.items() if name != "price.workflow.yaml"}
+        refused = await apply(it, missing)
+        told = {each["path"] for each in refused.json()["problems"]}
+        assert (refused.status_code, "ask.workflow.yaml" in told) == (422, True), refused.text
+        tried = done(await apply(it, ALL, dry_run=True))
+        assert all(line.startswith("added ") and line.endswith("@0") for line in tried)
+        assert await made(it) == [0, 0, 0, 0]
+        assert done(await apply(it, ALL)) == [
+            *("added agent/helper2@1", "added workflow/ask@1", "added workflow/price@1"),
+            *("added tool/quote@1", "added tool/times@1", "added prompt/desk@1"),
+        ]
+        assert await said(it, "bob", "helper2", "Hello?") == "Be kind. add,quote,times {'came': 42}"
+        before = await made(it)
+        assert {line.partition(" ")[0] for line in done(await apply(it, ALL))} == {"same"}
+        assert (await made(it), await made(it, "south")) == (before, [0, 0, 0, 0])
+        changed = ALL | {"desk.prompt.md": "Be brief."}
+        assert [each for each in done(await apply(it, changed)) if "same" not in each] == ["changed prompt/desk@2"]
+        (entry, *_) = (await it.ask("GET", "/v1/audit")).json()["items"]
+        assert (entry["tool"], entry["arguments"]["source"]) == ("prompts.publish", "desk.prompt.md")
+
+        # Taken out of use is what is not given; what is given still needs it, or does not.
+        refused = await apply(it, {"helper2.agent.yaml": AGENT}, prune=True)
+        assert refused.status_code == 422
+        alone = {"desk.prompt.md": "Be brief."}
+        assert done(await apply(it, alone, prune=True)) == [
+            *("same prompt/desk@2", "removed workflow/ask@1", "removed workflow/price@1"),
+            *("removed tool/quote@1", "removed tool/times@1", "removed agent/helper2@1"),
+        ]
+        assert done(await apply(it, alone, prune=True)) == ["same prompt/desk@2"]
+
+
+@pytest.mark.parametrize(
+    ("who", "files", "status", "code"),
+    [
+        ("bob", {"desk.prompt.md": "x"}, 403, "scope"),
+        ("builder", {"desk.prompt.md": "x"}, 200, ""),
+        ("builder", {"price.workflow.yaml": price()}, 403, "scope"),
+        ("builder", {"desk.prompt.md": "x", "times.tool.json": timesing(2)}, 403, "scope"),
+        ("narrow-builder", {"a1.agent.yaml": "name: a1"}, 422, "definition"),
+        ("builder", {"helper.agent.yaml": "name: helper"}, 422, "definition"),
+        ("builder", {"notes.md": "x"}, 422, "definition"),
+        ("builder", {"a/desk.prompt.md": "x", "b/desk.prompt.md": "y"}, 422, "definition"),
+        ("builder", {".prompt.md": "x"}, 422, "definition"),
+    ],
+)
+async def test_who_may_not_publish_one_of_them_publishes_none(
+    tmp_path: Path, who: str, files: Mapping[str, str], status: int, code: str
+) -> None:
+    async with town(tmp_path) as it:
+        answer = await apply(it, files, who)
+        assert answer.status_code == status, answer.text
+        if code:
+            assert (answer.json()["code"], await made(it)) == (code, [0, 0, 0, 0])
+
+
+async def test_a_draft_that_nobody_has_published_is_not_lost_and_of_two_who_apply_one_comes_first(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path) as it:
+        body = {"text": "Be patient.", "revision": 0}
+        assert (await it.ask("POST", "/v1/prompts/desk/draft", body)).status_code == 200
+        stale = await apply(it, {"other.prompt.md": "x", "desk.prompt.md": "Be kind."})
+        assert (stale.status_code, stale.json()["code"], stale.json()["current"]) == (409, "stale", "Be patient.")
+        assert await made(it) == [0, 0, 0, 0]
+        both = [{f"{name}.prompt.md": word for name in ("one", "two")} for word in ("x", "y")]
+        answers = await asyncio.gather(*(apply(it, files) for files in both))
+        assert 200 in {each.status_code for each in answers}
+        assert {each.status_code for each in answers} <= {200, 409}
+        texts = {(await it.ask("GET", f"/v1/prompts/{name}")).json()["text"] for name in ("one", "two")}
+        assert len(texts) == 1, "both are of one of the two"
