@@ -20,6 +20,26 @@ def told(result: Result) -> list[str]:
     return result.stdout.splitlines()
 
 
+def test_agents_of_the_settings_that_take_what_is_published_can_be_tools_and_be_begun_by_triggers(
+    run: Run, home: Path
+) -> None:
+    table = (
+        '[agents.desk]\nmodel = "models.py:add"\ntools = ["tools.py", "published:*"]\ninstructions = "prompt:desk"\n'
+    )
+    trigger = '[triggers.t]\nagent = "desk"\nschedule = "0 7 * * *"\nsay = "go"\n'
+    (home / "actum.toml").write_text(f'journal = "runs.db"\n{table}{trigger}', "utf-8")
+    folder = home / "definitions"
+    folder.mkdir()
+    (folder / "ask_desk.tool.json").write_text('{"name": "ask_desk", "agent": "desk"}', "utf-8")
+    refused = run("apply", "definitions")
+    assert (refused.exit_code != 0, "no published prompt 'desk'" in refused.stderr) == (True, True), refused.output
+    (folder / "desk.prompt.md").write_text("Be kind.", "utf-8")
+    assert sorted(told(run("apply", "definitions"))) == ["+ prompt desk@1", "+ tool ask_desk@1"]
+    assert "add: 5" in told(run("run", "--agent", "desk", "Add."))[-1]
+    fired = run("trigger", "fire", "t")
+    assert fired.exit_code == 0, fired.output
+
+
 def test_a_folder_is_applied_and_what_is_exported_is_the_same_folder(run: Run, home: Path) -> None:
     folder = home / "definitions"
     (folder / "north").mkdir(parents=True)

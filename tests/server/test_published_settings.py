@@ -92,6 +92,10 @@ async def test_an_agent_of_the_settings_has_what_its_tenant_has_published_with_t
             assert await said(it, "bob", "front", "Hello?") == ("desk says: Be kind. add,pay,quote,times {'came': 42}")
             task = await it.a2a("north", "desk", "Hello?")
             assert task.artifacts[0].parts[0].text == "Be kind. add,pay,quote,times {'came': 42}"
+            await publish(it, "tools", "ask_desk", '{"name": "ask_desk", "agent": "desk"}')
+            asked = await it.ask("POST", "/v1/tools/ask_desk/call", {"arguments": {"task": "Hello?"}})
+            assert asked.json()["result"] == "Be kind. add,ask_desk,pay,quote,times {'came': 42}"
+            assert (await it.ask("POST", "/v1/tools/ask_desk/unpublish")).status_code == 200
         began = await it.ask("POST", "/v1/runs", {"agent": desk, "question": "Hello?"}, who="south")
         assert began.status_code // 100 == 4, "another tenant has published nothing"
         await publish(it, "tools", "times", timesing(3))

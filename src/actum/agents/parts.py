@@ -123,6 +123,11 @@ class AgentParts:
         other._completes = completes
         return other
 
+    @property
+    def takes_published(self) -> bool:
+        """Whether the agent takes something from what its caller's tenant has published."""
+        return self._completes is not None
+
     async def completed(self, tenant: str, began_with: Mapping[str, int] | None = None) -> Self:
         """The agent with what it takes from what a tenant has published. Each run begins with it.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -13,7 +12,6 @@ from ..agents.agent import Agent
 from ..compose.agents import list_tools, make_agent, open_agents, takes_published, tool_names
 from ..compose.mcp import open_finder, open_mcp, usable_servers
 from ..compose.models import make_model
-from ..compose.published.completing import completing
 from ..compose.published.tools import NO_AGENTS, DeclaredTools
 from ..compose.secrets import open_secrets
 from ..compose.settings import FINDER, Settings
@@ -122,7 +120,7 @@ async def agent_with_servers(
             open_agents(settings, os.environ, Path.cwd(), journal=journal, approver=approver) as agents,
             open_workflows(settings, os.environ, Path.cwd(), journal=journal) as workflows,
         ):
-            agents.completing = partial(completing, _declared(settings, journal, workflows, agents))
+            agents.completing = _declared(settings, journal, workflows, agents).completing
             named = cast("Agent", agents.get(settings.agent))  # the command line shows the answer's text alone
             async with _telling(agents.hosts, terminal):
                 yield named, {name: server for host in agents.hosts for name, server in host.servers.items()}
@@ -135,7 +133,7 @@ async def agent_with_servers(
         secrets = open_secrets(os.environ)
         made = make_agent(settings, model, loaded.tools, journal=journal, approver=approver, secrets=secrets)
         if takes_published(settings):
-            made = made.completed_by(completing(_declared(settings, journal, workflows), settings))
+            made = made.completed_by(_declared(settings, journal, workflows).completing(settings))
         yield made, loaded.servers
 
 

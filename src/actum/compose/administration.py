@@ -78,6 +78,7 @@ async def _published(
             declared = DeclaredTools(
                 settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents
             )
+            agents.completing = declared.completing
             return published_offer(declared, workflows_in, tools)
 
         def tools_of(tenant: str) -> TenantTools:

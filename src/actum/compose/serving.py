@@ -66,7 +66,6 @@ from .features import features_of
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
 from .passing import open_connections, open_models_door
-from .published.completing import completing
 from .published.offer import published_offer
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets, open_secrets
@@ -355,11 +354,11 @@ async def served_agents(
         direct = made.runner.known_as(API)  # under this name other processes build it
         assistant = with_background(settings, made, direct, open_queue(settings, journal, dispatcher))
         if declared is not None and takes_published(settings):
-            assistant = assistant.completed_by(completing(declared, settings))
+            assistant = assistant.completed_by(declared.completing(settings))
         yield GivenAgents({ASSISTANT: assistant, **speaking}, {UNNAMED: assistant})
         return
     async with open_agents(settings, environment, folder, journal=journal, dispatcher=dispatcher) as agents:
-        agents.completing = partial(completing, declared) if declared is not None else None
+        agents.completing = declared.completing if declared is not None else None
         for name in agents.names:
             agents.get(name)  # what is wrong with it is told at the start
         yield GivenAgents({name: agents.get(name) for name in agents.names} | speaking)

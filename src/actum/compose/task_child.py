@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -41,7 +40,6 @@ from .agents import Agents, make_runner, open_agents
 from .features import features_of, take_into_use
 from .journals import journal_path, read_journal_key
 from .published.agents import DeclaredAgents
-from .published.completing import completing
 from .published.tools import DeclaredTools
 from .secrets import open_secrets
 from .settings import Settings
@@ -100,7 +98,7 @@ class SettingsBuilder:
             settings, environment, folder, journal=journal, workflows=self._workflows, agents=agents
         )
         self._declared = declared
-        agents.completing = partial(completing, declared)
+        agents.completing = declared.completing
         self._published = PublishedOffer(self._workflows, declared.of, self._agents_of)
         self._made: DeclaredAgents | None = None
         self._runner: Runner | None = None

@@ -51,7 +51,7 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     or `folder/` for the scripts of a folder; `openapi:NAME` or `http:NAME` for an API that was added with `actum tools
     add`; `a2a:NAME` for a remote agent of the settings, `a2a:https://...` for one at an address; the name of a feature
     that is on, or of a toolset of an installed package; or a `ToolSource` around such a name. What each run of an agent
-    finds by itself, `published:NAME`, is left out here; see `published.completing`. Where no setting names
+    finds by itself, `published:NAME`, is left out here; see `published.tools`. Where no setting names
     tools, those of the features that are on stand beside the everyday ones.
 
     Args:

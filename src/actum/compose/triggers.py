@@ -31,6 +31,7 @@ from ..workflow.workflow import Workflow
 from .agents import open_agents
 from .journals import open_journal
 from .mcp import find_servers, open_server
+from .published.tools import DeclaredTools
 from .remote_agents import find_remote_agent
 from .secrets import open_secrets
 from .settings import Settings
@@ -150,6 +151,8 @@ async def trigger_desk(
             open_agents(settings, environment, folder, journal=journal) as agents,
             open_workflows(settings, environment, folder, journal=journal) as workflows,
         ):
+            declared = DeclaredTools(settings, environment, folder, journal=journal, workflows=workflows, agents=agents)
+            agents.completing = declared.completing
             yield open_triggers(settings, environment, workflows, agents, open_queue(settings, journal), journal)
     finally:
         await journal.close()

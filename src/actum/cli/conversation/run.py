@@ -170,6 +170,7 @@ def resume(
             declared = DeclaredTools(
                 settings, os.environ, Path.cwd(), journal=opened, workflows=workflows, agents=agents
             )
+            agents.completing = declared.completing
             runner = await PublishedOffer(workflows, declared.of).runner_of(runner, state.beginning())
             try:
                 result = await runner.resume(call_id, answers, accept=accept, emit=trace.show)

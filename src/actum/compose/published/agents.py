@@ -13,14 +13,14 @@ import msgspec
 from msgspec import structs
 
 from ...agents.agent import Agent
-from ...agents.declared import AGENT, PROMPT, AgentDefinition, PromptReference, read_agent
+from ...agents.declared import AGENT, AgentDefinition, PromptReference, read_agent
 from ...agents.identity import Naming
 from ...core.definition import BadText, ReadDefinition, TextProblem
 from ...core.errors import UsageError
 from ...core.interfaces import Journal, Toolset
 from ...core.model import Model
 from ...core.process.worker_thread import off_loop
-from ...core.stored.definitions import Definitions, no_publication, reference
+from ...core.stored.definitions import no_publication, reference
 from ...core.tool import Tool
 from ...runs.given_tools import Toolish, sort_out
 from ...server.api.connected import TenantModels
@@ -32,6 +32,7 @@ from ..models import make_model
 from ..secrets import open_secrets
 from ..settings import Settings
 from ..workflows import meaning_of
+from .prompts import published_prompt
 from .tools import DeclaredTools
 
 TENANTS_MAX = 1_000
@@ -232,30 +233,6 @@ class AgentsOfOne:
             found.append(made.toolset)
             uses |= made.uses
         return found, uses
-
-
-async def published_prompt(
-    definitions: Definitions, named: str, tenant: str, began_with: Mapping[str, int] | None
-) -> tuple[str, dict[str, int]]:
-    """A published prompt, and the publication that it is.
-
-    Args:
-        definitions: where the texts are.
-        named: its name; `desk@3` for a version.
-        tenant: whose it is.
-        began_with: as in `Started.uses`; None for a run that begins.
-
-    Raises:
-        BadText: there is none.
-    """
-    name, number = reference(named)
-    key = f"{PROMPT}/{named}"
-    number = began_with.get(key, number) if began_with is not None else number
-    publication = await definitions.published(PROMPT, name, number, tenant=tenant)
-    if publication is None:
-        told = f"there is no published prompt {named[:100]!r} here"
-        raise BadText([TextProblem(told, hint=f"actum prompts publish {name}.prompt.md", path="instructions")])
-    return publication.text, {key: publication.number}
 
 
 class _Chosen(Wrapper):

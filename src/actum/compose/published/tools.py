@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
+from ...agents.parts import AgentParts, Completes
 from ...core.call import ToolCall, ToolResult
 from ...core.definition import BadText, TextProblem
 from ...core.errors import UnknownName, UsageError
@@ -28,17 +29,20 @@ from ...server.api.api import AgentsByName, GivenAgents
 from ...server.workflows import WorkflowsByName
 from ...toolsets.declared.declaration import ToolDeclaration
 from ...toolsets.declared.places import Elsewhere, declared_tool
-from ...toolsets.declared.published import MadeTool, TenantTools
+from ...toolsets.declared.published import ALL, MadeTool, TenantTools
 from ...toolsets.http.toolset import ANSWER_BYTES_MAX, ANSWER_S_MAX
 from ...toolsets.wrappers import Wrapper, labels_of
 from ...transport.fetcher import Fetcher
 from ...transport.guard import AddressRefused, Guard
 from ...transport.http import HttpFailure
 from ...workflow.workflow import Workflow
+from ..agents import prompt_named
 from ..settings import Settings
 from ..settings_watch import open_egress
+from ..tools import published_names
 from ..user_code import kind_of, load_object
 from ..workflows import meaning_of
+from .prompts import published_prompt
 
 NO_AGENTS: AgentsByName = GivenAgents({})
 TENANTS_MAX = 1_000
@@ -89,6 +93,34 @@ class DeclaredTools:
             places = PlacesOfTenant(self, tenant)
             self._tenants[tenant] = TenantTools(self.journal.definitions, places, tenant=tenant)
         return self._tenants[tenant]
+
+    def completing(self, settings: Settings) -> Completes:
+        """What gives an agent of the settings what it takes from what its caller's tenant has published:
+        `tools = ["published:*"]` and `instructions = "prompt:desk"`. What is published is the agent's with the next
+        run; a run goes on with the publications with which it began.
+
+        Args:
+            settings: of the agent.
+        """
+        return partial(self._completed, published_names(settings.tools), prompt_named(settings.instructions))
+
+    async def _completed(
+        self,
+        names: list[str],
+        prompt: str,
+        agent: AgentParts,
+        tenant: str,
+        began_with: Mapping[str, int] | None,
+    ) -> AgentParts:
+        instructions, uses = None, dict[str, int]()
+        if prompt:
+            instructions, uses = await published_prompt(self.journal.definitions, prompt, tenant, began_with)
+        if not names:
+            return agent.with_published((), uses, instructions)
+        own = {tool.name for tool in await agent.list_tools()}
+        without = own - {reference(name)[0] for name in names if name != ALL}
+        made = await self.of(tenant).toolset(names, without=without, began_with=began_with)
+        return agent.with_published([made.toolset], {**uses, **made.uses}, instructions)
 
 
 class PlacesOfTenant:
@@ -220,7 +252,12 @@ class PlacesOfTenant:
         except UsageError as error:
             raise _missing(declaration, str(error)) from None
         does: frozenset[Effects] | None = frozenset()
-        for tool in await (await agent.completed(self._tenant)).list_tools():
+        settings = self._declared.settings
+        whole: AgentParts = agent
+        if agent.takes_published:  # of these definitions, which may be staged
+            completes = self._declared.completing(settings.of_agents.get(name, settings))
+            whole = await completes(agent, self._tenant, None)
+        for tool in await whole.list_tools():
             does = None if does is None or tool.effects is None else does | tool.effects
         toolset = agent.as_tool(declaration.name, declaration.description)
         names = {name for name, _ in _properties(declaration)}
