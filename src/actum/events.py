@@ -20,6 +20,7 @@ from .core.event import (
     CallSaid,
     CallStarted,
     Event,
+    PlanChanged,
     ReasoningDelta,
     ReplyFinished,
     RunFinished,
@@ -29,6 +30,7 @@ from .core.event import (
     ThoughtEnded,
 )
 from .core.run.pending import Pending
+from .core.run.plan import PlanStep
 
 __all__ = [
     "AnswerRefused",
@@ -39,6 +41,8 @@ __all__ = [
     "CallStarted",
     "Event",
     "Pending",
+    "PlanChanged",
+    "PlanStep",
     "ReasoningDelta",
     "ReplyFinished",
     "RunFinished",

@@ -74,7 +74,8 @@ from .gates import TRIES, CheckAnswer
 from .given_history import history_given, size_of_history
 from .options import AgentOptions, RunKeywords
 from .parts import AgentParts
-from .tool_choice import ChosenTools, read_tool_choice
+from .planning import Planning, PlanToolset, plan_in, told_plan
+from .tool_choice import UPDATE_PLAN, ChosenTools, allows, read_tool_choice, with_plan
 from .turn import turn
 from .unfinished import news
 
@@ -128,6 +129,8 @@ class Agent(AgentParts, Generic[Output]):
         check: a function that looks at an answer before it ends a run: it is given an `Answered`, and returns what is
             wrong, or `""`. The model is told, and tries again. It must say the same of the same, since a run that is
             resumed asks it again. Where it raises, the run fails.
+        plan: the model gets the tool `update_plan`, by which it writes down a plan and how each step stands. An answer
+            does not end a run with open steps. "first": a run begins with the plan. See `docs/agents.md`.
         references: the calls of one reply may use each other's results: `"${1.date}"` as the whole value of an argument
             stands for a field of what the first call gives. See `docs/tools.md`.
         tries: after as many answers that do not fit `output_type` or `check`, a run is stopped: `invalid_output`.
@@ -166,6 +169,7 @@ class Agent(AgentParts, Generic[Output]):
         choose: int | None = None,
         always: Sequence[str] = (),
         tool_choice: ChosenTools = "auto",
+        plan: bool | Literal["first"] = False,
         references: bool = False,
         check: CheckAnswer | None = None,
         tries: int = TRIES,
@@ -174,7 +178,9 @@ class Agent(AgentParts, Generic[Output]):
         self.model = open_model(model, dialect=dialect)
         self.settings = checked_settings(settings)
         self.truncation = truncation
-        self.tool_choice = read_tool_choice(tool_choice)
+        self.tool_choice = with_plan(read_tool_choice(tool_choice), plan)
+        if plan:
+            tools, always = (*tools, PlanToolset()), (*always, UPDATE_PLAN)
         self.name = name
         self.limits = limits or Limits()
         check_prices(self.limits, self.model.name, prices or {})
@@ -197,6 +203,7 @@ class Agent(AgentParts, Generic[Output]):
         self._brief = Brief.of(instructions, output_type, check, tries, references=references)
         self._redaction = redaction
         self._dialect = dialect
+        self._plans = bool(plan)
         self._named = AgentName()
         self._completes = self._base = None
 
@@ -366,11 +373,12 @@ class Agent(AgentParts, Generic[Output]):
                 )
                 earlier = Before(messages=given if above is None else from_agent(given))
             asked = with_attachments(question, options.attachments, earlier.handles())
+            plan = plan_in(earlier.messages) if self._plans else ()
             heard = await news(journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(
                 agent=self.name,
                 model=self.model.name,
-                said=(*heard.said, *options.told, asked),
+                said=(*heard.said, *options.told, *told_plan(plan, asked), asked),
                 history=() if messages is None else tuple(earlier.messages),
                 instructions=instructions,
                 tools=(await self.runner.shown_first())[0],
@@ -712,6 +720,9 @@ class Agent(AgentParts, Generic[Output]):
             def told_cut(reply: Reply) -> str:
                 return run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model))
 
+            planning = None
+            if self._plans and allows(started.tool_choice, UPDATE_PLAN):
+                planning = Planning(run.phrases, plan_in(before), run.path.polled, run.path.changes)
             driver = Driver(
                 run=run,
                 model=self.model,
@@ -727,6 +738,7 @@ class Agent(AgentParts, Generic[Output]):
                     run.path.names_of,
                     started.tool_choice,
                     references=self._brief.references,
+                    planning=planning,
                 ),
                 relist=self.runner.listing(state),
                 choice=self.runner.choice.with_always(named_tools(started.tool_choice)),
@@ -737,6 +749,8 @@ class Agent(AgentParts, Generic[Output]):
                 settings=settings,
                 question=len(opening) + len(before),
                 truncates=self.truncation == "auto",
-                holds_answers=ending.may_refuse and (self._named.made is not None or bool(started.door)),
+                planning=planning,
+                holds_answers=(ending.may_refuse or planning is not None)
+                and (self._named.made is not None or bool(started.door)),
             )
             return cast("RunResult[Output]", await driver.drive())  # the check has read the answer as this type

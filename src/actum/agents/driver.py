@@ -20,7 +20,7 @@ from ..core.budget import ZERO, Price
 from ..core.call import ToolCall, ToolResult
 from ..core.cancellation import apart
 from ..core.errors import ContextOverflow, ModelGarbled, ReplayDiverged
-from ..core.event import AnswerRefused, Delta, Event, ReplyFinished, RunResult, TextDelta, ThoughtEnded
+from ..core.event import AnswerRefused, Delta, Event, PlanChanged, ReplyFinished, RunResult, TextDelta, ThoughtEnded
 from ..core.json import JsonObject
 from ..core.message import Reply, ToolMessage, Transcript
 from ..core.model import Model, Request
@@ -35,6 +35,8 @@ from ..journal.recording import CallRef
 from ..journal.secrets import write_reply
 from ..runs.run import Finish, Run, Stopped
 from ..runs.tool_search import SEARCH_TOOL, ToolIndex, found_by
+from .gates import INVALID_OUTPUT
+from .planning import PLAN_OPEN, Planning
 from .shortening import WHOLE, Shortening, with_advice
 from .tool_choice import shown_choice
 from .turn import AskUser, Called, CallModel, CallTools, ModelAnswered, Outcome, Turn, UserAnswered
@@ -65,6 +67,7 @@ class Driver(Struct, kw_only=True, dict=True):
         question: the index in the transcript of the first message of the run itself.
         truncates: whether a conversation that is too long for the model is told without its beginning.
         holds_answers: whether the text of an answer is told only once the answer ends the run.
+        planning: the plan of the run; None where the agent makes none.
     """
 
     run: Run
@@ -81,6 +84,7 @@ class Driver(Struct, kw_only=True, dict=True):
     question: int = 0
     truncates: bool = False
     holds_answers: bool = False
+    planning: Planning | None = None
 
     def __post_init__(self) -> None:
         self._steps = 0
@@ -126,9 +130,11 @@ class Driver(Struct, kw_only=True, dict=True):
                 outcome = await self._ask_user(intention)
             try:
                 intention = self.loop.send(outcome)
+                self._tell_plan()
             except StopIteration as end:
                 finish: Finish = end.value
                 self._check_end(finish)
+                self._tell_plan()
                 self._tell_held()
                 if finish.status == "done" and isinstance(self.transcript[-1], ToolMessage):
                     self.run.tell(TextDelta(finish.text))  # no model said it, and whoever listens waits for it
@@ -236,6 +242,12 @@ class Driver(Struct, kw_only=True, dict=True):
                 self._shortening = shorter
                 log.warning("%s: %s; asked again with a shorter conversation", self.run.context.run_id, overflow)
 
+    def _tell_plan(self) -> None:
+        if self.planning is not None and self.planning.plan is not self.run.plan:
+            self.run.plan = self.planning.plan
+            if self._steps > self._recorded:
+                self.run.tell(PlanChanged(self.run.plan))
+
     def _tell_held(self) -> None:
         for event in self._held:
             self.run.tell(event)
@@ -247,7 +259,7 @@ class Driver(Struct, kw_only=True, dict=True):
         Raises:
             ReplayDiverged: it is.
         """
-        ended = finish.status == "done" or finish.stop_reason == "invalid_output"
+        ended = finish.status == "done" or finish.stop_reason in (INVALID_OUTPUT, PLAN_OPEN)
         if ended and self._steps < self._recorded and not self.accept:
             raise ReplayDiverged(
                 "run {run}: at step {steps} an answer ends the run that was refused before. Resume with the output "

@@ -1,6 +1,7 @@
 """What an answer has to pass before it ends a run: one row of gates, which share one count of tries. Pure.
 
     the tool choice     a call was demanded, and the model answered (it has tries of its own, see `tool_choice.Demand`)
+    the plan            no step is open that this run planned (see `planning`)
     the output type     the answer can be read as the type that was asked for
     the agent's check   a function of the program, `Agent(check=...)`
 
@@ -20,13 +21,17 @@ from ..core.message import Reply, UserMessage
 from ..core.tool import named_tools
 from ..runs.run import Finish
 from ..runs.wording import Phrases
+from .planning import PLAN_OPEN, Planning
 from .tool_choice import Demand
 
 TRIES = 3
 """After as many answers that a gate refuses, the run is stopped, where the agent says nothing else."""
 
+INVALID_OUTPUT = "invalid_output"
+"""Why a run is stopped whose answers do not fit the output type or the agent's check."""
+
 PROBLEM_MAX = 4_000
-"""The model is told so many signs of what is wrong with its answer."""
+"""The most characters that the model is told of what is wrong with its answer."""
 
 
 class Answered(Struct, frozen=True):
@@ -88,11 +93,19 @@ class TryAgain(Struct, frozen=True):
 
     Attributes:
         told: what the model is told.
-        reason: what is wrong with the answer, for whoever watches.
+        reason: what is wrong with the answer, as a watcher of the run is told.
     """
 
     told: UserMessage
     reason: str
+
+
+class _Wrong(Struct, frozen=True):
+    """What a gate says of an answer: what is wrong, what the model is told, and why a run is stopped in the end."""
+
+    reason: str
+    told: str
+    stop_reason: str = INVALID_OUTPUT
 
 
 class Gates:
@@ -102,12 +115,14 @@ class Gates:
         wording: what the model is told.
         demand: the tool choice of the run.
         ending: what the agent asks of its answers.
+        planning: the plan of the run; None where there is none.
     """
 
-    def __init__(self, wording: Phrases, demand: Demand, ending: AnswerRules) -> None:
+    def __init__(self, wording: Phrases, demand: Demand, ending: AnswerRules, planning: Planning | None = None) -> None:
         self._wording = wording
         self._demand = demand
         self._ending = ending
+        self._planning = planning
         self._refused = 0
 
     def end(self, reply: Reply, calls: Sequence[tuple[ToolCall, ToolResult]]) -> Finish | TryAgain:
@@ -125,29 +140,32 @@ class Gates:
         if self._demand.is_open and self._demand.disobeyed():
             demanded = self._wording.call_demanded(named_tools(self._demand.now))
             return TryAgain(UserMessage((TextPart(demanded),), "developer"), demanded)
-        value, problem, told = self._problem(reply.text, calls)
-        if not problem:
+        value, wrong = self._look(reply.text, calls)
+        if wrong is None:
             return Finish(status="done", text=reply.text, output=value)
         self._refused += 1
         if self._refused >= self._ending.tries:
-            return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
-        return TryAgain(UserMessage((TextPart(told),), "model"), problem)  # both may quote the model
+            return Finish(status="stopped", text=reply.text, stop_reason=wrong.stop_reason)
+        return TryAgain(UserMessage((TextPart(wrong.told),), "model"), wrong.reason)  # both may quote the model
 
     def taken(self, text: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> Finish | None:
         """How the run ends where a result is its answer; None where a gate refuses it, and the model is asked."""
-        value, problem, _ = self._problem(text, calls)
-        return None if problem else Finish(status="done", text=text, output=value)
+        value, wrong = self._look(text, calls)
+        return Finish(status="done", text=text, output=value) if wrong is None else None
 
-    def _problem(self, text: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> tuple[object, str, str]:
-        """The value of an answer, what is wrong with it, and what the model is told of that."""
+    def _look(self, text: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> tuple[object, _Wrong | None]:
+        """The value of an answer, and what the first gate that does not let it through says."""
+        wording = self._wording
+        if self._planning is not None and (steps := self._planning.open_steps()):
+            return None, _Wrong(steps, wording.plan_open(steps), PLAN_OPEN)
         value, problem = self._ending.read(text)
         if problem:
-            return None, problem, self._wording.invalid_output(problem)
+            return None, _Wrong(problem, wording.invalid_output(problem))
         if self._ending.check is None:
-            return value, "", ""
+            return value, None
         said = self._ending.check(Answered(text, value, tuple(calls)))
         if not isinstance(said, str):
             kind = type(said).__name__
             raise UsageError("check= says what is wrong with an answer as text: it returned {kind}", kind=kind)
         problem = said[:PROBLEM_MAX]
-        return value, problem, self._wording.refused(problem) if problem else ""
+        return value, _Wrong(problem, wording.refused(problem)) if problem else None

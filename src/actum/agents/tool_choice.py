@@ -13,7 +13,7 @@ then its answer counts, and the record says so (`ModelReplied.demanded`).
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from typing import cast
+from typing import Literal, cast
 
 from msgspec import structs
 
@@ -23,6 +23,9 @@ from ..core.tool import AllowedTools, NamedTool, Tool, ToolChoice, is_demand, na
 
 ChosenTools = str | Sequence[str] | NamedTool | AllowedTools
 """A tool choice as it is said: one of the words above, a name, or names."""
+
+UPDATE_PLAN = "update_plan"
+"""The tool by which a model writes down a plan; see `planning`."""
 
 TRIES = 2
 """After as many replies that disobey, the demand is dropped."""
@@ -47,6 +50,30 @@ def read_tool_choice(said: ChosenTools) -> ToolChoice:
     raise UsageError(
         "tool_choice={said!r}: give 'auto', 'none', 'required', the name of a tool, or a list of names", said=said
     )
+
+
+def allows(choice: ToolChoice, name: str) -> bool:
+    """Whether a run with this choice may call the tool of this name at all."""
+    return choice != "none" and not (isinstance(choice, AllowedTools) and name not in choice.names)
+
+
+def with_plan(choice: ToolChoice, plan: bool | Literal["first"]) -> ToolChoice:
+    """The tool choice of an agent that makes plans.
+
+    Raises:
+        UsageError: the choice lets it make none, or begin with another call.
+    """
+    if plan not in (False, True, "first"):
+        raise UsageError("plan={plan!r}: give True, False or 'first'", plan=plan)
+    if plan and not allows(choice, UPDATE_PLAN):
+        raise UsageError(
+            "plan=: the tool_choice of this agent leaves out `update_plan`: name it there, or leave out plan"
+        )
+    if plan != "first":
+        return choice
+    if choice not in ("auto", NamedTool(UPDATE_PLAN)):
+        raise UsageError("plan='first' begins with a plan: leave out tool_choice")
+    return NamedTool(UPDATE_PLAN)
 
 
 def check_names(choice: ToolChoice, known: Container[str]) -> None:

@@ -35,6 +35,7 @@ from ..core.tool import ToolChoice
 from ..runs.run import Finish
 from ..runs.wording import Phrases
 from .gates import PLAIN, AnswerRules, Gates
+from .planning import Planning
 from .repeats import CallKey, OfTool, Repeats, SameResults, key_of, outcome_of, with_note
 from .tool_choice import Demand
 
@@ -128,6 +129,7 @@ def turn(
     names_of: Callable[[ToolCall], Sequence[str]] = own_name,
     choice: ToolChoice = "auto",
     references: bool = False,
+    planning: Planning | None = None,
 ) -> Turn:
     """One answer to the user.
 
@@ -142,11 +144,12 @@ def turn(
         names_of: the names by which limits know a call.
         choice: whether and which tools the run must call.
         references: calls of one reply may use each other's results.
+        planning: the plan of the run; None where the agent makes none.
     """
     demand = Demand(choice, names_of)
-    gates = Gates(wording, demand, ending)
+    gates = Gates(wording, demand, ending, planning)
     spent = _Spent(limits, names_of)
-    watch = _Watch(limits, polled, reads)
+    watch = _Watch(limits, polled, reads, planning)
     missing: set[str] = set()
     said = _Said(transcript)
     made: list[tuple[ToolCall, ToolResult]] = []
@@ -338,7 +341,8 @@ class _Watch:
         carried_out: a call of the run has been carried out, or may have been.
     """
 
-    def __init__(self, limits: Limits, polled: OfTool, reads: OfTool) -> None:
+    def __init__(self, limits: Limits, polled: OfTool, reads: OfTool, planning: Planning | None) -> None:
+        self._planning = planning
         self._most = limits.calls_per_reply
         self._repeats = Repeats(limits.repeats, polled)
         self._same = SameResults(lambda name: reads(name) and not polled(name))
@@ -361,6 +365,8 @@ class _Watch:
         """
         self._keys = [key_of(call) for call in calls]
         refusals: dict[int, CallError] = {}
+        if self._planning is not None:
+            forbidden = {**self._planning.refusals(calls), **forbidden}
         later: Container[int] = () if links is None else links.references
         for index, call in enumerate(calls):
             if index in forbidden:
@@ -429,6 +435,8 @@ class _Watch:
                 self._repeats.note(keys[index], came)
                 self._same.note(call.name, came)
         self._repeats.end_step([keys[index] for index in refusals] if refusals else ())
+        if self._planning is not None and (note := self._planning.hear(calls, results)):
+            messages[-1] = ToolMessage(messages[-1].name, with_note(messages[-1].result, note))
         notes = self._same.end_step()
         if notes:
             for index, message in enumerate(messages):
@@ -438,7 +446,10 @@ class _Watch:
 
     def end_step(self) -> str:
         """Why the run is to be stopped after this step; empty where it is not."""
-        return "loop_detected" if self._is_loop or self._same.is_loop else self._turned_away.too_often()
+        if self._is_loop or self._same.is_loop:
+            return "loop_detected"
+        stuck = "" if self._planning is None else self._planning.stop_reason
+        return stuck or self._turned_away.too_often()
 
 
 def _still_missing(calls: Sequence[ToolCall], results: Sequence[ToolResult], before: set[str]) -> list[tuple[str, str]]:

@@ -135,6 +135,11 @@ class CallPath:
         bound = self.catalog.get(name)
         return bound is not None and bound.tool.reads_only
 
+    def changes(self, name: str) -> bool:
+        """Whether the tool of this name declares an effect beyond `read`."""
+        bound = self.catalog.get(name)
+        return bound is not None and bool((bound.tool.effects or frozenset()) - {"read"})
+
     def looked_up(self, arguments: JsonObject) -> Origins:
         """The origins of arguments, by what was said in the run."""
         return self._origins.said.of(arguments)

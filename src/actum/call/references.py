@@ -22,9 +22,9 @@ from ..core.run.pending import Pending
 from ..policy.lineage import OF_MODEL, PATH, Built, Lineage, OfTool, Steps, path_of, steps_of
 
 SIZE_MAX = 1_000_000
-"""The values that are put into one call have at most so many characters."""
+"""The most characters of all values that are put into one call."""
 SHOWN_MAX = 12
-"""So many names of what a result holds are told."""
+"""The most names that are told of what a result holds."""
 
 _REFERENCE = re.compile(rf"\$\{{\s*(\d{{1,6}})({PATH})\s*\}}")
 _LIKE_ONE = re.compile(r"\$\{\s*\d[^{}]*\}")

@@ -98,6 +98,10 @@ ToolChoiceFlag = Annotated[
         "comma). Default: auto.",
     ),
 ]
+PlanFlag = Annotated[
+    bool,
+    typer.Option("--plan", help="Have the model write down a plan, and how each step stands.", show_default=False),
+]
 ConversationFlag = Annotated[
     str, typer.Option("--conversation", "-c", metavar="ID", help="Go on with the conversation of this id.")
 ]
@@ -170,6 +174,7 @@ def read(
     model_settings: JsonObject | None = None,
     truncation: str = "",
     tool_choice: str = "",
+    plan: bool = False,
     speaks_for_user: list[str] | None = None,
     agent: str = "",
     serve: JsonObject | None = None,
@@ -179,7 +184,7 @@ def read(
     Raises:
         UnknownName: there is no agent of this name.
     """
-    said: dict[str, str | list[str] | JsonObject | None] = {
+    said: dict[str, str | bool | list[str] | JsonObject | None] = {
         "model": model,
         "tools": tools,
         "mcp": mcp,
@@ -191,6 +196,7 @@ def read(
         "model_settings": model_settings,
         "truncation": truncation,
         "tool_choice": tool_choice.split(",") if "," in tool_choice else tool_choice,
+        "plan": plan or None,
         "limits": dict(_limit(limit) for limit in limits or []),
         "serve": serve,
     }

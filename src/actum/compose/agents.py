@@ -93,6 +93,7 @@ def make_agent(
         choose=settings.choose,
         always=settings.always,
         tool_choice=settings.tool_choice,
+        plan=settings.plan,
         references=settings.references,
         secrets=secrets,
     )

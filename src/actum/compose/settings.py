@@ -88,8 +88,8 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         users: patterns of the users who may use it.
         roles: roles of which a user must have one. With neither users nor roles, anybody may.
         model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, choose, always, tool_choice,
-        references, policy, limits: as in `SettingsFile`. Of the tables `model_settings` and `limits` only what is named
-            here is changed.
+        plan, references, policy, limits: as in `SettingsFile`. Of the tables `model_settings` and `limits` only what is
+            named here is changed.
     """
 
     python: str = ""
@@ -110,6 +110,7 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     choose: int | None = None
     always: tuple[str, ...] = ()
     tool_choice: str | tuple[str, ...] = "auto"
+    plan: bool | Literal["first"] = False
     references: bool = False
     policy: str = ""
     limits: Limits = Limits()
@@ -406,6 +407,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             `Agent`.
         tool_choice: whether and which tools a run must call: `auto`, `none`, `required`, a tool's name, or the names of
             the only tools that it may call.
+        plan: the model writes down a plan, and how each step stands; as for `Agent`.
         references: the calls of one reply may use each other's results.
         journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
             person's own.
@@ -444,6 +446,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     choose: int | None = None
     always: tuple[str, ...] = ()
     tool_choice: str | tuple[str, ...] = "auto"
+    plan: bool | Literal["first"] = False
     references: bool = False
     journal: str = ""
     journal_key: str = ""
@@ -500,7 +503,7 @@ class Settings(SettingsFile, frozen=True, kw_only=True):
 
 
 def read_settings(
-    folder: Path, environment: Mapping[str, str], said: Mapping[str, str | Sequence[str] | JsonObject | None]
+    folder: Path, environment: Mapping[str, str], said: Mapping[str, str | bool | Sequence[str] | JsonObject | None]
 ) -> Settings:
     """The settings that hold: the person's own, under the folder's, under the environment's, under what was said.
 
@@ -585,7 +588,7 @@ def read_anew(
     before: Settings,
     folder: Path,
     environment: Mapping[str, str],
-    said: Mapping[str, str | Sequence[str] | JsonObject | None],
+    said: Mapping[str, str | bool | Sequence[str] | JsonObject | None],
 ) -> tuple[Settings, tuple[Difference, ...]]:
     """Read the settings again, for a program that goes on running. Where that fails, the old settings still hold.
 

@@ -21,6 +21,8 @@ TEMPLATE = """\
 #always = []
 # Whether a run must call a tool: auto, none, required, the name of a tool, or the names of the only ones it may call.
 #tool_choice = "auto"
+# The model writes down a plan, and how each step stands: true, or "first" to begin each run with the plan.
+#plan = false
 # The calls of one reply may use each other's results: "${1.date}" as the whole value of an argument.
 #references = false
 

@@ -19,6 +19,7 @@ from .errors import UsageError
 from .json import Json
 from .message import Message, Reply, Usage
 from .run.pending import Pending
+from .run.plan import PlanSteps
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -227,6 +228,7 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
             `content_filter` where the endpoint cut the answer off, whose beginning then stands in `text`. Empty unless
             stopped.
         pending: what a paused run waits for.
+        plan: the steps that an agent with a plan wrote down last, in this conversation.
     """
 
     run_id: str
@@ -240,6 +242,7 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
     cost: Decimal = ZERO
     stop_reason: str = ""
     pending: tuple[Pending, ...] = ()
+    plan: PlanSteps = ()
 
     @property
     def output(self) -> Output:
@@ -264,6 +267,12 @@ class AnswerRefused(Struct, frozen=True, tag="answer_refused"):
     reason: str
 
 
+class PlanChanged(Struct, frozen=True, tag="plan_changed"):
+    """The model has written down its plan, or how a step stands."""
+
+    plan: PlanSteps
+
+
 class RunFinished(Struct, Generic[Output], frozen=True, tag="run_finished"):
     """The last event of every run."""
 
@@ -271,7 +280,15 @@ class RunFinished(Struct, Generic[Output], frozen=True, tag="run_finished"):
 
 
 PlainEvent = (
-    Delta | RunStarted | ReplyFinished | AnswerRefused | CallStarted | CallProgress | CallFinished | RunFinished[Output]
+    Delta
+    | RunStarted
+    | ReplyFinished
+    | AnswerRefused
+    | PlanChanged
+    | CallStarted
+    | CallProgress
+    | CallFinished
+    | RunFinished[Output]
 )
 """What happens in a run that is none of a workflow."""
 

@@ -31,6 +31,7 @@ from ..core.json import JsonObject
 from ..core.message import Transcript, Usage
 from ..core.run.node_records import NODE_VALUE_BYTES_MAX
 from ..core.run.pending import Pending
+from ..core.run.plan import PlanSteps
 from ..core.run.record import Ended
 from ..core.secrets.given import GIVEN
 from ..journal.recording import CallRef, RunState
@@ -101,6 +102,7 @@ class Run:
         usage: the tokens that the run's model used.
         is_paused: the run waits for somebody, and this process does not carry it out any more.
         models_asked: so many answers of the run's models are waited for.
+        plan: the latest, where the agent makes one.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class Run:
         self.usage = Usage()
         self.is_paused = False
         self.models_asked = 0
+        self.plan: PlanSteps = ()
         self._calls_under_way = 0
         self._asker = asker
         self._seconds = seconds
@@ -495,6 +498,7 @@ class Run:
             cost=self.context.budget.cost,
             stop_reason=finish.stop_reason,
             pending=(*finish.pending, *(asked.pending for asked in beside)),
+            plan=self.plan,
         )
         self.tell(RunFinished(result))
         return result

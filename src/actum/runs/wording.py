@@ -45,6 +45,8 @@ _STOPPED = {
     "loop_detected": "I stopped: I was making the same call again and again without getting further.",
     "cancelled": "I stopped: the run was cancelled.",
     "access_revoked": "I stopped: the person who asked for this may not have it done any more.",
+    "no_progress": "I stopped: with my plan I was getting no further.",
+    "plan_open": "I stopped: steps of my plan are still open.",
     "no_reply": "I stopped: the model gave no answer, and none when it was asked again.",
     "": "I stopped: a limit was reached.",
 }
@@ -83,6 +85,16 @@ _SENTENCES = {
     "en": {
         "invalid_output": "Your answer could not be used: {problem}\nAnswer again with nothing but the corrected JSON.",
         "refused": "Your answer was not accepted: {problem}\nSay in one line what went wrong, then answer again.",
+        "plan_told": "Your plan so far (`update_plan` changes it):\n{plan}",
+        "plan_open": (
+            "These steps of your plan are still open:\n{steps}\nGo on with them; or mark them with `update_plan` as "
+            "done, failed, dropped or waiting for the user, with a note, before you answer."
+        ),
+        "plan_failed": "[Not all of this worked. If your plan has to change, say so with `update_plan`.]",
+        "plan_stuck": (
+            "[Your last replies brought nothing new. Change your plan with `update_plan`: try another way, drop the "
+            "step with a note, or ask the user.]"
+        ),
         "references": (
             "In one reply you may make calls that use each other's results. As the whole value of an argument, "
             '"${1.name}" stands for the field `name` of the result of your first call in this reply, "${2.items[0]}" '
@@ -110,6 +122,16 @@ _SENTENCES = {
     "zh": {
         "invalid_output": "你的回答无法使用：{problem}\n请只用改正后的 JSON 重新回答。",
         "refused": "你的回答没有被接受：{problem}\n先用一行说明哪里错了，然后重新回答。",
+        "plan_told": "你到目前为止的计划（用 `update_plan` 修改）：\n{plan}",
+        "plan_open": (
+            "你的计划里还有这些步骤没有完成：\n{steps}\n请继续完成；或者先用 `update_plan` "
+            "把它们标记为完成、失败、放弃或等待用户，并写明说明，然后再回答。"
+        ),
+        "plan_failed": "[这里有调用没有成功。如果计划需要改变，请用 `update_plan` 说明。]",
+        "plan_stuck": (
+            "[你最近几次回复没有带来任何新进展。请用 `update_plan` 修改计划："
+            "换一种做法，写明原因放弃这一步，或者询问用户。]"
+        ),
         "references": (
             '在同一次回复里，一个调用可以使用另一个调用的结果。把整个参数值写成 "${1.name}"，'
             '就表示这次回复中第一个调用结果的 name 字段；"${2.items[0]}" 表示第二个调用结果的一部分，'
@@ -220,6 +242,22 @@ class Phrases:
     def invalid_output(self, problem: str) -> str:
         """Tell the model that its answer does not have the type that was asked for."""
         return self._sentences["invalid_output"].format(problem=problem)
+
+    def plan_told(self, plan: str) -> str:
+        """Tell the model the plan that it wrote earlier in the conversation."""
+        return self._sentences["plan_told"].format(plan=plan)
+
+    def plan_open(self, steps: str) -> str:
+        """Tell the model that steps of its plan are open, and that its answer does not end the run."""
+        return self._sentences["plan_open"].format(steps=steps)
+
+    def plan_failed(self) -> str:
+        """Ask the model for a changed plan, behind a result that failed."""
+        return self._sentences["plan_failed"]
+
+    def plan_stuck(self) -> str:
+        """Ask the model for a changed plan, since it gets no further."""
+        return self._sentences["plan_stuck"]
 
     def references(self) -> str:
         """Tell the model how calls of one reply use each other's results."""

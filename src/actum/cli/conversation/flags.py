@@ -35,6 +35,7 @@ from ..options import (
     McpFlag,
     ModelFlag,
     OwnerFlag,
+    PlanFlag,
     PolicyFlag,
     SeedFlag,
     StopFlag,
@@ -76,6 +77,7 @@ class ModelFlags(FlagGroup, frozen=True, kw_only=True):
     extra: ExtraFlag = None
     truncation: TruncationFlag = ""
     tool_choice: ToolChoiceFlag = ""
+    plan: PlanFlag = False
 
     @property
     def said(self) -> JsonObject:
@@ -137,6 +139,7 @@ def settings_of(parts: AgentFlags, asking: ModelFlags, how: RunFlags, *, instruc
         model_settings=asking.said,
         truncation=asking.truncation,
         tool_choice=asking.tool_choice,
+        plan=asking.plan,
         agent=parts.agent,
     )
 

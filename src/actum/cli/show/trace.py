@@ -35,6 +35,7 @@ from ...core.event import (
     NodeProgress,
     NodeStarted,
     PlainEvent,
+    PlanChanged,
     ReasoningDelta,
     ReplyFinished,
     RunFinished,
@@ -49,6 +50,7 @@ from ...core.language.translation import Language
 from ...core.message import Reply
 from ...core.model import Model
 from ...core.run.pending import Pending
+from ...core.run.plan import lines_of
 from ...core.run.record import CallsRequested
 from ...core.visible import visible
 from .terminal import Terminal, duration, shorten, styled
@@ -130,8 +132,8 @@ class Trace:
             case TextDelta():
                 self._stream(event.text)
                 return
-            case ThoughtEnded() | AnswerRefused():
-                self._end_unused(event)
+            case ThoughtEnded() | AnswerRefused() | PlanChanged():
+                self._show_beside(event)
                 return
             case CallProgress() if not self.verbose:
                 self._progress(event)
@@ -172,10 +174,13 @@ class Trace:
             sys.stdout.write(visible(text))
             sys.stdout.flush()
 
-    def _end_unused(self, event: ThoughtEnded | AnswerRefused) -> None:
-        """What was streamed was no answer; it stands there, so that is said, and the answer begins in a new line."""
+    def _show_beside(self, event: ThoughtEnded | AnswerRefused | PlanChanged) -> None:
+        """The plan has changed; or what was streamed was no answer, so that is said, and the answer begins anew."""
         self._terminal.waiting.end()
-        if isinstance(event, AnswerRefused):
+        if isinstance(event, PlanChanged):
+            if self.verbose:
+                self._terminal.line("plan", lines_of(event.plan), "dim")
+        elif isinstance(event, AnswerRefused):
             self._end_stream()
             self._terminal.line("refused", shorten(event.reason, VALUE_MAX), "dim")
         elif self._end_stream():

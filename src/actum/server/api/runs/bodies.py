@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from ....core.json import Json, JsonObject
 from ....core.message import Usage
 from ....core.provenance import Origins
+from ....core.run.plan import PlanStep
 from ..approvals.bodies import Approval
 from ..calls import CallFailure, SaidCall
 from ..fields import CheckedPart, Cursor, Limit, Moment, Name, SessionId
@@ -146,6 +147,7 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
         approvals: what the run waits for.
         forked: the run that this run branched off from; empty where there is none.
         outputs: what a workflow gave; null for other runs, and while there are none.
+        plan: the steps that an agent with a plan wrote down last in this run.
     """
 
     text: str
@@ -155,6 +157,7 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
     approvals: tuple[Approval, ...]
     forked: str
     outputs: JsonObject | None = None
+    plan: tuple[PlanStep, ...] = ()
 
 
 class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):

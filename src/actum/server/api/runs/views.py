@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
+from ....agents.planning import plan_of
+from ....agents.tool_choice import UPDATE_PLAN
 from ....core.call import ToolCall, ToolResult
 from ....core.errors import JournalError
 from ....core.identity import Identity
@@ -18,6 +20,7 @@ from ....core.message import Usage
 from ....core.run.node_records import NodeBegan, NodeLeft
 from ....core.run.noted import NO_KINDS, RecordKinds
 from ....core.run.pending import Pending
+from ....core.run.plan import PlanSteps
 from ....core.run.record import (
     CallCompleted,
     CallParked,
@@ -135,7 +138,18 @@ def run_details(line: RunSummary, recorded: Recorded, who: Identity, outputs: Js
         approvals=waiting_in(line, recorded),
         forked=recorded.started.forked,
         outputs=outputs,
+        plan=_plan(state),
     )
+
+
+def _plan(state: RunState) -> PlanSteps:
+    """The plan that a run wrote down last."""
+    plan: PlanSteps = ()
+    for cause, calls in state.calls.items():
+        for index, call in enumerate(calls):
+            if call.name == UPDATE_PLAN and (known := state.outcome(CallRef(cause, index))) is not None:
+                plan = plan_of(known[0]) or plan
+    return plan
 
 
 def _run_call(state: RunState, place: CallRef, call: ToolCall) -> RunCall:

@@ -1,0 +1,40 @@
+"""A plan of a model: steps, each with how it stands. It stands on record as the calls of one tool, `update_plan`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+StepStatus = Literal["pending", "in_progress", "waiting", "done", "failed", "dropped"]
+OPEN: frozenset[StepStatus] = frozenset({"pending", "in_progress"})
+"""How a step stands that is still to be done."""
+
+
+class PlanStep(Struct, frozen=True, omit_defaults=True):
+    """A step of a plan.
+
+    Attributes:
+        step: what is to be done, in the model's words.
+        status: how it stands; `waiting` is for the user.
+        note: why it failed or was dropped, or for what it waits.
+    """
+
+    step: str
+    status: StepStatus
+    note: str = ""
+
+
+PlanSteps = tuple[PlanStep, ...]
+
+
+def lines_of(plan: PlanSteps) -> str:
+    """A plan as text, a line for each step.
+
+    >>> lines_of((PlanStep("Book", "failed", "sold out"),))
+    '1. [failed] Book (sold out)'
+    """
+    return "\n".join(
+        f"{number}. [{each.status}] {each.step}{f' ({each.note})' if each.note else ''}"
+        for number, each in enumerate(plan, 1)
+    )
