@@ -27,7 +27,7 @@ from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
 from ..core.json import JsonObject
-from ..core.message import Message, Reply, SystemMessage, Transcript, UserMessage
+from ..core.message import Message, Reply, UserMessage
 from ..core.model import Model, default_max_tokens, is_supervised
 from ..core.model_settings import ModelSettings, checked_settings
 from ..core.policy import Answer, Approver, Policy
@@ -42,6 +42,7 @@ from ..core.user import User
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
+from ..memory.memory import Memory, MemoryWord, read_memory
 from ..models.catalog import open_model
 from ..runs.below import (
     acts_for,
@@ -63,7 +64,6 @@ from ..runs.streaming import streamed, without_loop
 from ..runs.wording import Phrases
 from .agent_name import AgentName
 from .agent_tool import AgentTool
-from .alternation import in_turns
 from .arguments import check_arguments, check_prices
 from .branch import branch
 from .brief import Brief
@@ -75,6 +75,7 @@ from .given_history import history_given, size_of_history
 from .options import AgentOptions, RunKeywords
 from .parts import AgentParts
 from .planning import Planning, PlanToolset, plan_in, told_plan
+from .remembering import begun, remembered
 from .tool_choice import UPDATE_PLAN, ChosenTools, allows, read_tool_choice, with_plan
 from .turn import turn
 from .unfinished import news
@@ -126,6 +127,8 @@ class Agent(AgentParts, Generic[Output]):
         always: the names of tools that are always among them.
         tool_choice: `auto`; `none`, a run calls no tools; `required` or a tool's name, a run begins with a call; names,
             a run calls no others.
+        memory: what is remembered of users: an `actum.memory.Memory`, or `user` (across conversations), `conversation`
+            (the default) or `none`, where each run stands alone.
         check: a function that looks at an answer before it ends a run: it is given an `Answered`, and returns what is
             wrong, or `""`. The model is told, and tries again. It must say the same of the same, since a run that is
             resumed asks it again. Where it raises, the run fails.
@@ -170,6 +173,7 @@ class Agent(AgentParts, Generic[Output]):
         always: Sequence[str] = (),
         tool_choice: ChosenTools = "auto",
         plan: bool | Literal["first"] = False,
+        memory: Memory | MemoryWord | None = None,
         references: bool = False,
         check: CheckAnswer | None = None,
         tries: int = TRIES,
@@ -181,6 +185,7 @@ class Agent(AgentParts, Generic[Output]):
         self.tool_choice = with_plan(read_tool_choice(tool_choice), plan)
         if plan:
             tools, always = (*tools, PlanToolset()), (*always, UPDATE_PLAN)
+        self.memory = read_memory(memory, name)
         self.name = name
         self.limits = limits or Limits()
         check_prices(self.limits, self.model.name, prices or {})
@@ -233,6 +238,7 @@ class Agent(AgentParts, Generic[Output]):
         holder: Holder | None = None,
         settings: ModelSettings | None = None,
         tool_choice: ChosenTools | None = None,
+        memory: bool = True,
         emit: Emit | None = None,
     ) -> RunResult[Output]:
         """Answer a question.
@@ -270,6 +276,7 @@ class Agent(AgentParts, Generic[Output]):
                 run; whoever passes it says when it is over.
             settings: how the model is asked in this run; the agent's settings hold for what is not set here.
             tool_choice: as for `Agent`, in this run. On record.
+            memory: False for a run that is told nothing of its user's memory and is never found there.
             emit: is told each event as it happens.
 
         Returns:
@@ -350,7 +357,7 @@ class Agent(AgentParts, Generic[Output]):
         run_id = new_id("run") if options.run_id is None else checked_id(options.run_id)
         options = options.checked()
         self._named.check_user(options.principal, options.roles, self.runner.policy)
-        self._named.check_memory(options.conversation or options.after)
+        self._named.check_memory(self.memory, options.conversation or options.after)
         owner = User(options.tenant, options.principal if options.owner is None else options.owner)
         if messages is not None and (options.conversation or options.after):
             raise UsageError("messages= is a conversation that lives elsewhere: leave out conversation= and after=")
@@ -403,6 +410,7 @@ class Agent(AgentParts, Generic[Output]):
                 names=tuple(options.names),
                 door=options.door or {},
                 **await self._recorded(),
+                **await remembered(self.memory, setting, asked, options, earlier.messages),
             )
             if above is not None:
                 started = below(msgspec.structs.replace(started, said=from_agent(started.said)), above)
@@ -560,6 +568,8 @@ class Agent(AgentParts, Generic[Output]):
                 client_tools=agent.runner.client_tools,
                 names=(),
                 door={},
+                space="",
+                recalled=() if question is not None else records[0].recalled,
                 **({"agent_digest": "", "agent_parts": {}} | await agent._recorded()),
             )
             words = await words_of(self.journal, run_id, records)
@@ -702,10 +712,8 @@ class Agent(AgentParts, Generic[Output]):
         started = state.beginning()
         price = setting.budget.price(self.model.name)
         output_schema, ending = self._brief.form(started)
-        messages = [*before, *in_turns(started.said, Phrases.for_text(started.question).noted)]
-        opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
-        transcript = Transcript([*opening, *messages])
-        attachments = {part.handle: part for part in media(messages)}
+        transcript = await begun(setting.journal, started, before)
+        attachments = {part.handle: part for part in media(transcript)}
         recorded = msgspec.convert(started.settings, ModelSettings) if started.settings else checked_settings(None)
         settings = setting.model_settings.over(recorded).over(self.settings)
         model = ModelSide(
@@ -747,7 +755,7 @@ class Agent(AgentParts, Generic[Output]):
                 output_schema=output_schema,
                 accept=setting.accept,
                 settings=settings,
-                question=len(opening) + len(before),
+                question=len(before) + bool(started.instructions),
                 truncates=self.truncation == "auto",
                 planning=planning,
                 holds_answers=(ending.may_refuse or planning is not None)

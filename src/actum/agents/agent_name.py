@@ -8,7 +8,9 @@ from msgspec import Struct
 
 from ..call.choice import Choice
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
+from ..core.json import Json
 from ..core.run.record import AgentChanged, Started
+from ..memory.memory import Memory
 from ..runs.runner import Runner
 from .identity import KnowsRoles, Naming, differing, digest_of, own_tools, part, policy_part
 
@@ -48,15 +50,15 @@ class AgentName(Struct, frozen=True):
         had, now = {*roles, *known}, self._now()
         return now is not None and all(each.lets_in(principal, had) for each in now)
 
-    def check_memory(self, conversation: str) -> None:
+    def check_memory(self, memory: Memory | None, conversation: str) -> None:
         """Raises:
         UsageError: a conversation is named, and each run of the agent stands alone.
         """
-        if conversation and self.made is not None and self.made.memory == "none":
+        if conversation and memory is None:
             raise UsageError(
                 "the agent {naming!r} takes part in no conversation, by `memory` in its settings: "
                 "leave the conversation out",
-                naming=self.made.name,
+                naming=self.made.name if self.made is not None else "",
             )
 
     def check_user(self, principal: str, roles: Sequence[str], policy: object) -> None:
@@ -110,7 +112,7 @@ class AgentName(Struct, frozen=True):
         return AgentChanged(agent=name, agent_digest=digest, agent_parts=parts, changed=changed, by=by)
 
     async def parts(
-        self, runner: Runner, model: str, dialect: str, truncation: str, values: Mapping[str, object]
+        self, runner: Runner, model: str, dialect: str, conversation: Sequence[Json], values: Mapping[str, object]
     ) -> dict[str, str]:
         """The digest of each part of the agent, by the part's name; see `agents.identity`.
 
@@ -118,7 +120,7 @@ class AgentName(Struct, frozen=True):
             runner: makes the agent's calls.
             model: the name of its model.
             dialect: how the model says a call, where the name does not tell.
-            truncation: what happens where a conversation is too long.
+            conversation: what happens where a conversation is too long, and the agent's memory.
             values: the other parts.
         """
         made, choice = self.made or Naming(name=""), runner.choice
@@ -132,7 +134,7 @@ class AgentName(Struct, frozen=True):
             "servers": sorted(made.servers),
             "policy": policy_part(runner.policy),
             "limits": runner.limits_recorded,
-            "conversation": [truncation, made.memory, *chosen],
+            "conversation": [*conversation, *chosen],
             "arguments": list(runner.reading),
         }
         return {name: part(value) for name, value in whole.items()}

@@ -24,6 +24,7 @@ from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextPro
 from ..core.errors import UsageError
 from ..core.json import JsonObject
 from ..core.stored.definitions import checked_name, reference
+from ..memory.memory import MemoryWord
 from ..protocols.definition_text import read_struct
 from ..protocols.plain_text import plain
 
@@ -58,7 +59,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         tools: the names of tools, as `/v1/tools` lists them.
         choose, always: as for `Agent`.
         users, roles: who may use the agent; empty for anybody.
-        memory: whether the agent takes part in conversations.
+        memory: whether the agent takes part in conversations, and remembers its users across conversations (`user`).
     """
 
     name: str
@@ -70,7 +71,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     always: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
-    memory: Literal["conversation", "none"] = "conversation"
+    memory: MemoryWord = "conversation"
 
 
 def read_agent(text: str) -> AgentDefinition:

@@ -14,13 +14,14 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Struct
 
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
+from ..memory.memory import Memory, MemoryWord
 from ..runs.tool_search import SEARCH_TOOL
 
 PART_CHARS = 32
@@ -36,7 +37,7 @@ class Naming(Struct, frozen=True, kw_only=True):
         name: the name.
         description: what the agent is good for, for an agent that may hand tasks to it.
         users, roles: who may use the agent: patterns of principals, and roles of which one must be had. Empty: anybody.
-        memory: whether the agent takes part in conversations, or each of its runs stands alone.
+        memory: what the agent remembers, as for `Agent`; None for what it remembers by itself.
         servers: the MCP servers that it uses, with the addresses of those that have one.
         labels: what the operator says of tools, as JSON.
         dialect: how the model says a call, where the model was opened before the agent was made.
@@ -46,7 +47,7 @@ class Naming(Struct, frozen=True, kw_only=True):
     description: str = ""
     users: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
-    memory: Literal["conversation", "none"] = "conversation"
+    memory: Memory | MemoryWord | None = None
     servers: tuple[str, ...] = ()
     labels: JsonObject = {}
     dialect: str = ""

@@ -41,6 +41,7 @@ class RunKeywords(TypedDict, total=False):
     holder: Holder | None
     settings: ModelSettings | None
     tool_choice: ChosenTools | None
+    memory: bool
 
 
 class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
@@ -54,6 +55,7 @@ class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
     told: Sequence[UserMessage] = ()
     settings: ModelSettings | None = None
     tool_choice: ChosenTools | None = None
+    memory: bool = True
 
     @classmethod
     def among(cls, given: Mapping[str, object]) -> AgentOptions:

@@ -16,6 +16,7 @@ from ..core.model_settings import ModelSettings
 from ..core.policy import Approver
 from ..core.tool import Tool, ToolChoice, named_tools
 from ..journal.recording import RunState
+from ..memory.memory import Memory, memory_part, read_memory
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..toolsets.wrappers import innermost
@@ -38,6 +39,7 @@ class AgentParts:
         model: what answers.
         settings: how the model is asked.
         truncation, tool_choice: as for `Agent`.
+        memory: what the agent remembers of its users; None where each of its runs stands alone.
         runner: makes the calls.
     """
 
@@ -46,6 +48,7 @@ class AgentParts:
     settings: ModelSettings
     truncation: Literal["auto", "disabled"]
     tool_choice: ToolChoice
+    memory: Memory | None
     runner: Runner
     _brief: Brief
     _dialect: str
@@ -109,6 +112,8 @@ class AgentParts:
         other.name = naming.name
         other.runner = self.runner.known_as(naming.name, journal=journal, approver=approver, wrap=wrap)
         other._named = AgentName(naming, latest)
+        if naming.memory is not None:
+            other.memory = read_memory(naming.memory, naming.name)
         return other
 
     def with_runner(self, runner: Runner, model: Model | None = None) -> Self:
@@ -192,7 +197,8 @@ class AgentParts:
             "agents": sorted([digest_of(await each.parts()) for each in below]),
             "output": self._brief.schema if self.tool_choice == "auto" else [self._brief.schema, self.tool_choice],
         }
-        return await self._named.parts(self.runner, self.model.name, self._dialect, self.truncation, values)
+        conversation = [self.truncation, memory_part(self.memory)]
+        return await self._named.parts(self.runner, self.model.name, self._dialect, conversation, values)
 
     async def _recorded(self) -> AgentFields:
         """What stands on record of an agent that has a name."""

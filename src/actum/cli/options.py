@@ -102,6 +102,9 @@ PlanFlag = Annotated[
     bool,
     typer.Option("--plan", help="Have the model write down a plan, and how each step stands.", show_default=False),
 ]
+NoMemoryFlag = Annotated[
+    bool, typer.Option("--no-memory", help="Tell this run nothing that you said elsewhere, and never find it there.")
+]
 ConversationFlag = Annotated[
     str, typer.Option("--conversation", "-c", metavar="ID", help="Go on with the conversation of this id.")
 ]

@@ -19,13 +19,14 @@ from ..core.process.installed import Installed, installed, installed_one
 from ..features import connections, titles
 from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
 from ..features.operation import Operation
+from ..memory.feature import FEATURE as MEMORY
 from .mistakes import faults_in
 from .settings import Settings
 
 log = logging.getLogger("actum")
 
 GROUP = "actum.features"
-BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connections.FEATURE)
+BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connections.FEATURE, MEMORY)
 """The features of actum itself."""
 
 

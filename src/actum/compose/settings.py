@@ -24,6 +24,7 @@ from ..core.model_settings import UNSET, ModelSettings
 from ..core.secret_values import is_secret_name
 from ..core.stored.passed import ALL_TROUBLE, Trouble
 from ..core.toml import read_toml
+from ..memory.memory import Memory, MemoryWord
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.folders import settings_path
@@ -84,7 +85,8 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         description: what the agent is good for, for agents that may hand tasks to it.
         agents: the names of agents to which it may hand tasks.
         output: `file.py:name` or `module:name` of the type of its answers; empty for text.
-        memory: `conversation` where it may take part in conversations, `none` where each run stands alone.
+        memory: `user` where it remembers users across conversations, `conversation` where it may take part in
+            conversations, `none` where each run stands alone; or a table, as `actum.memory.Memory`.
         users: patterns of the users who may use it.
         roles: roles of which a user must have one. With neither users nor roles, anybody may.
         model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, choose, always, tool_choice,
@@ -96,7 +98,7 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     description: str = ""
     agents: tuple[str, ...] = ()
     output: str = ""
-    memory: Literal["conversation", "none"] = "conversation"
+    memory: Memory | MemoryWord | None = None
     users: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     model: str = ""

@@ -185,7 +185,7 @@ TEMPLATE = """\
 #instructions = "You are the help desk."
 #tools = ["everyday"]
 #agents = ["books"]             # agents to which it may hand tasks
-#memory = "conversation"        # none: each run stands alone
+#memory = "conversation"        # user: across conversations; none: each run stands alone
 #users = ["ann", "*@example.com"]
 #roles = ["clerk"]
 

@@ -20,6 +20,7 @@ from .json import Json
 from .message import Message, Reply, Usage
 from .run.pending import Pending
 from .run.plan import PlanSteps
+from .run.record import Recalled
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -229,6 +230,7 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
             stopped.
         pending: what a paused run waits for.
         plan: the steps that an agent with a plan wrote down last, in this conversation.
+        recalled: what the run was told out of the memory of its user.
     """
 
     run_id: str
@@ -243,6 +245,7 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
     stop_reason: str = ""
     pending: tuple[Pending, ...] = ()
     plan: PlanSteps = ()
+    recalled: tuple[Recalled, ...] = ()
 
     @property
     def output(self) -> Output:

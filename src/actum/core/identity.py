@@ -56,6 +56,13 @@ class Identity(Struct, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
     session: str = ""
 
+    @property
+    def is_one_person(self) -> bool:
+        """Whether one person is behind the request: somebody who logged in, or the only user where no key is wanted.
+        Behind a key there may be many people.
+        """
+        return not self.key_id or bool(self.session or self.issuer)
+
     def may_use(self, kind: Usable, name: str) -> bool:
         """Whether this key may use a tool, a model or an agent, as far as that is not the policy's to say.
 

@@ -268,7 +268,7 @@ class Transcript(Sequence[Message]):
     is kept by `render`, and whatever else is made of a conversation by `follow`.
     """
 
-    __slots__ = ("_digest", "_digested", "_followers", "_messages", "_rendered", "_shown")
+    __slots__ = ("_aside", "_digest", "_digested", "_followers", "_messages", "_rendered", "_shown")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._messages: list[Message] = []
@@ -277,7 +277,19 @@ class Transcript(Sequence[Message]):
         self._digest = hashlib.sha256()
         self._digested = 0
         self._shown: dict[int, Message] = {}
+        self._aside: set[int] = set()
         self.extend(messages)
+
+    def set_aside(self, message: Message, named: Message) -> None:
+        """Say that a message is told in this run alone: it is no part of `shown`, and counts in `digest` by what names
+        its words, so that the run goes on once the words are forgotten.
+
+        Args:
+            message: a message that the transcript has or that is going to be appended.
+            named: names what the message says.
+        """
+        self._shown[id(message)] = named
+        self._aside.add(id(message))
 
     def show_as(self, message: Message, shown: Message) -> None:
         """Say how a message is shown that holds secret values: so it counts in `digest`, which is written down, and so
@@ -291,10 +303,11 @@ class Transcript(Sequence[Message]):
 
     @property
     def shown(self) -> tuple[Message, ...]:
-        """All messages, without secret values."""
+        """All messages, without secret values and without those that were set aside."""
         if not self._shown:
             return tuple(self._messages)
-        return tuple([self._shown.get(id(message), message) for message in self._messages])
+        kept = [message for message in self._messages if id(message) not in self._aside]
+        return tuple([self._shown.get(id(message), message) for message in kept])
 
     def append(self, message: Message) -> None:
         """Add a message at the end. A result is added as a model is told it; see `told_result`."""

@@ -34,6 +34,10 @@ _TAKEN = frozenset({"tenant", "oid", "tableoid", "xmin", "cmin", "xmax", "cmax",
 """Names of columns that every table has already, in one database or the other."""
 
 
+ABOUT_RUN = "about_run_id"
+"""The column that names a run, beside the one in `run_id`, with which the row is forgotten."""
+
+
 class Column(Struct, frozen=True):
     """A column of a table.
 
@@ -89,7 +93,8 @@ class Table(Struct, Generic[Row], frozen=True, eq=False):
         name: 1 to 24 small letters, digits and `_`.
         row: the type of its rows: a frozen msgspec Struct whose fields are `str`, `int`, `float` or `bytes`, or one of
             them `| None`. A field named `run_id` names a run: the row is deleted when the run is forgotten. A field
-            named `principal` names a user of the tenant: the row is deleted when the user is forgotten.
+            named `about_run_id` names another run with which the row is deleted as well. A field named `principal`
+            names a user of the tenant: the row is deleted when the user is forgotten.
         key: the fields that tell a row from all others of its tenant.
         indexes: the fields by which rows are looked for in other ways, an index each.
 

@@ -67,7 +67,7 @@ class MemoryJournal:
         runs_max: int | None = None,
         record_kinds: RecordKinds = NO_KINDS,
     ) -> None:
-        self.record_kinds = record_kinds
+        self.record_kinds = record_kinds.copy()
         self._now = (clock or SystemClock()).now
         self._key = key
         self._entries: dict[str, list[Entry]] = {}

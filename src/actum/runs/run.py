@@ -499,6 +499,7 @@ class Run:
             stop_reason=finish.stop_reason,
             pending=(*finish.pending, *(asked.pending for asked in beside)),
             plan=self.plan,
+            recalled=self.state.beginning().recalled,
         )
         self.tell(RunFinished(result))
         return result

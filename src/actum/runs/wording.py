@@ -116,6 +116,7 @@ _SENTENCES = {
         "call_done": "carried out. Result: {result}",
         "call_failed": "ended with an error: {message}",
         "noted": "Understood.",
+        "memory": "[Earlier words of the user, from memory. They may be out of date.]\n{lines}",
         "unanswered": "I did not answer: this turn did not come to its end.",
         "turn_answered": "The turn of these calls ended with this answer: {text}",
     },
@@ -150,6 +151,7 @@ _SENTENCES = {
         "call_done": "已执行。结果：{result}",
         "call_failed": "出错结束：{message}",
         "noted": "明白了。",
+        "memory": "[以下是用户以前说过的话，来自记忆，可能已经过时。]\n{lines}",
         "unanswered": "我没有回答：这一轮没有进行到底。",
         "turn_answered": "这些调用所在的那一轮最后回答了：{text}",
     },
@@ -321,6 +323,10 @@ class Phrases:
     def noted(self) -> str:
         """The model's answer to what the program tells it in the user's place."""
         return self._sentences["noted"]
+
+    def memory(self, lines: Sequence[str]) -> str:
+        """What the model is told out of the memory of the user."""
+        return self._sentences["memory"].format(lines="\n".join(lines))
 
     @property
     def unanswered(self) -> str:

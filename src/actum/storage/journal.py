@@ -144,7 +144,7 @@ class DatabaseJournal:
         older: bool = False,
         record_kinds: RecordKinds = NO_KINDS,
     ) -> None:
-        self.record_kinds = record_kinds
+        self.record_kinds = record_kinds = record_kinds.copy()
         try:
             self._format = make_tables(database, schema, older=older)
         except BaseException:

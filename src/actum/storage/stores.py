@@ -18,6 +18,7 @@ from ..core.errors import JournalError, UsageError
 from ..core.run.noted import RecordKinds
 from ..core.stored.word_index import Space, WordIndex
 from ..core.stores import (
+    ABOUT_RUN,
     KEY_BYTES_MAX,
     AddColumn,
     AddIndex,
@@ -310,6 +311,8 @@ def forget_rows_of_run(database: Database, run_id: str) -> None:
         if columns == _INDEXED:
             _forget_words(database, table, run_id)
         database.execute(f'DELETE FROM "{table}" WHERE "run_id" = ?', (run_id,))
+    for table, _ in _naming(database, ABOUT_RUN):
+        database.execute(f'DELETE FROM "{table}" WHERE "{ABOUT_RUN}" = ?', (run_id,))
 
 
 def _forget_words(database: Database, table: str, run_id: str) -> None:

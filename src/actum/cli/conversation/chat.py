@@ -75,6 +75,7 @@ def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how:
                     files,
                     verbose=how.verbose,
                     as_json=how.as_json,
+                    memory=not talk.no_memory,
                 )
                 return chat.go_on(talk.conversation or new_id("conv"), talk.after, talk.owner)
             finally:
@@ -103,8 +104,10 @@ class Chat:
         *,
         verbose: bool,
         as_json: bool,
+        memory: bool = True,
     ) -> None:
         self._terminal = terminal
+        self._memory = memory
         self._runner = runner
         self._agent = agent
         self._journal = journal
@@ -270,6 +273,7 @@ class Chat:
                 owner=self._owner,
                 after=self._after,
                 principal=who(),
+                memory=self._memory,
                 emit=self._trace.show,
             )
         except Busy:

@@ -34,6 +34,7 @@ from ..options import (
     MaxTokensFlag,
     McpFlag,
     ModelFlag,
+    NoMemoryFlag,
     OwnerFlag,
     PlanFlag,
     PolicyFlag,
@@ -108,6 +109,7 @@ class ConversationFlags(FlagGroup, frozen=True, kw_only=True):
     after: AfterFlag = ""
     instructions: InstructionsFlag = ""
     attach: AttachFlag = None
+    no_memory: NoMemoryFlag = False
 
 
 class RunFlags(FlagGroup, frozen=True, kw_only=True):

@@ -112,6 +112,7 @@ def run(
                     owner=talk.owner,
                     after=talk.after,
                     principal=who(),
+                    memory=not talk.no_memory,
                     emit=emit,
                 )
 

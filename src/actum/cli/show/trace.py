@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from datetime import datetime
 
 from msgspec import UNSET
 from rich.text import Text
@@ -232,6 +233,9 @@ class Trace:
     def _finished(self, result: RunResult) -> None:
         for finished in self._calls.rest():
             self._called(finished)
+        for recalled in result.recalled if self.verbose else ():
+            day = datetime.fromtimestamp(recalled.at).astimezone().date().isoformat()
+            self._terminal.line("memory", f"{day}, {recalled.id} ({recalled.score:g})", "cyan")
         text = result.text if result.status == "done" else cut_answer(result)
         if self._quiet or (result.status != "done" and not text):
             return

@@ -131,6 +131,8 @@ def belongings(started: Started | None) -> Iterator[str]:
         yield f"part of {started.parent}"
     if started.forked:
         yield f"branched off from {started.forked} at {started.fork_at}"
+    for recalled in started.recalled:
+        yield f"recalled {recalled.id} ({recalled.kind}, {recalled.score:g})"
     if started.principal:
         yield f"for {started.principal}"
 

@@ -61,21 +61,38 @@ class RecordKinds:
         self._by_name: dict[tuple[str, str], RecordKind] = {}
         self._by_type: dict[type[Struct], RecordKind] = {}
         for kind in kinds:
-            if (kind.feature, kind.name) in self._by_name:
-                raise UsageError(
-                    "the feature {feature} has two kinds of records called {kind!r}",
-                    feature=kind.feature,
-                    kind=kind.name,
-                )
-            if kind.type in self._by_type:
-                other = self._by_type[kind.type].feature
-                raise UsageError(
-                    "the record {kind} belongs to two features: {other}, {feature}",
-                    kind=kind.type.__name__,
-                    other=other,
-                    feature=kind.feature,
-                )
-            self._by_name[kind.feature, kind.name] = self._by_type[kind.type] = kind
+            self._add(kind)
+
+    def copy(self) -> RecordKinds:
+        """The same kinds, to which others can be added."""
+        return RecordKinds(self._by_name.values())
+
+    def add(self, kinds: Iterable[RecordKind]) -> None:
+        """Know further kinds, too. One that is known already is no error.
+
+        Raises:
+            UsageError: as for `RecordKinds`.
+        """
+        for kind in kinds:
+            if self._by_name.get((kind.feature, kind.name)) != kind:
+                self._add(kind)
+
+    def _add(self, kind: RecordKind) -> None:
+        if (kind.feature, kind.name) in self._by_name:
+            raise UsageError(
+                "the feature {feature} has two kinds of records called {kind!r}",
+                feature=kind.feature,
+                kind=kind.name,
+            )
+        if kind.type in self._by_type:
+            other = self._by_type[kind.type].feature
+            raise UsageError(
+                "the record {kind} belongs to two features: {other}, {feature}",
+                kind=kind.type.__name__,
+                other=other,
+                feature=kind.feature,
+            )
+        self._by_name[kind.feature, kind.name] = self._by_type[kind.type] = kind
 
     def noted(self, record: Struct, *, needed: bool = False) -> Noted:
         """A feature's record as it goes on the record of a run.

@@ -39,7 +39,7 @@ import hashlib
 from collections.abc import Iterable
 from decimal import Decimal
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -53,12 +53,9 @@ from ..message import Message, Reply, Usage, UserMessage
 from ..provenance import Origins, Source
 from ..tool import Tool, ToolChoice
 from ..user import User
+from .node_records import NodeBegan, NodeLeft
 from .pending import AskedKind, Pending, Quorum
 from .task import TaskOptions, TaskState
-
-if TYPE_CHECKING:
-    pass
-from .node_records import NodeBegan, NodeLeft
 
 FORMAT = 2
 """The format in which this version writes records. It gets the next number when a record changes such that older ones
@@ -101,6 +98,24 @@ class Remembered(Struct, frozen=True, array_like=True):
 
     value: Json
     version: int
+
+
+class Recalled(Struct, frozen=True, omit_defaults=True):
+    """Something that a run was told out of its user's memory. The words stand elsewhere, so that they can be forgotten.
+
+    Attributes:
+        id: the run in which the user said the words, or the note that holds them.
+        kind: a turn, a note, or a note of the kind that is always told.
+        at: when the words were said, in seconds since 1970.
+        score: how well they fit the question.
+        digest: SHA-256 of the words that were told, hexadecimal.
+    """
+
+    id: str
+    kind: Literal["turn", "note", "preference"]
+    at: float
+    score: float
+    digest: str
 
 
 class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=True):
@@ -163,6 +178,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         tool_choice: whether and which tools the model must call.
         open_runs: runs of workflows in the conversation that could still change its variables when this run began.
         space: the run is a turn of the user's memory in this space; empty where it is none. See `actum.memory`.
+        recalled: what the run was told out of the user's memory before the question.
     """
 
     agent: str
@@ -207,6 +223,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     open_runs: tuple[str, ...] = ()
     tool_choice: ToolChoice = "auto"
     space: str = ""
+    recalled: tuple[Recalled, ...] = ()
 
     @property
     def belongs_to(self) -> str:

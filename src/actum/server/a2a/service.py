@@ -233,6 +233,7 @@ class TaskService:
                 door={DOOR: door},
                 trace=asked.trace,
                 tracestate=asked.tracestate,
+                memory=who.is_one_person,
                 emit=self.live.emitter(start.run_id, emit),
             )
 

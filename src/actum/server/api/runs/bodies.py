@@ -60,6 +60,7 @@ class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
             20 MB together, in Base64 a third more; the rest of the body has the limit `body_bytes` of the server.
         tool_choice: whether the run must call a tool: `auto`, `none`, `required` or a tool's name (the run begins with
             a call), or the names of the only tools that it may call; null for what the agent's settings say.
+        memory: false for a run that is told nothing of the user's memory and is never found there.
     """
 
     question: Annotated[str, Meta(min_length=1)]
@@ -67,6 +68,23 @@ class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session: SessionId = ""
     attachments: Annotated[tuple[AttachedFile, ...], Meta(max_length=64)] = ()
     tool_choice: Name | Annotated[tuple[Name, ...], Meta(min_length=1, max_length=1000)] | None = None
+    memory: bool = True
+
+
+class RecalledMemory(Struct, frozen=True, kw_only=True):
+    """Something that a run was told out of the memory of its user.
+
+    Attributes:
+        id: the run in which the user said the words, or the note that holds them.
+        kind: `turn`, `note`, or `preference` for a note that is always told.
+        at: when the words were said, in seconds since 1970.
+        score: how well they fit the question.
+    """
+
+    id: str
+    kind: Literal["turn", "note", "preference"]
+    at: float
+    score: float
 
 
 class RunBegun(Struct, frozen=True, kw_only=True):
@@ -148,6 +166,7 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
         forked: the run that this run branched off from; empty where there is none.
         outputs: what a workflow gave; null for other runs, and while there are none.
         plan: the steps that an agent with a plan wrote down last in this run.
+        recalled: what the run was told out of the memory of its user, before the question.
     """
 
     text: str
@@ -158,6 +177,7 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
     forked: str
     outputs: JsonObject | None = None
     plan: tuple[PlanStep, ...] = ()
+    recalled: tuple[RecalledMemory, ...] = ()
 
 
 class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):

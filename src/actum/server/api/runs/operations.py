@@ -73,7 +73,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     if body.execute_async and body.attachments:
         raise Refusal(422, "invalid", "attachments: a task takes no files. Ask without execute_async.")
     if body.execute_async:
-        return await accept_run(api, asked, agent, question, body.session, body.tool_choice)
+        return await accept_run(api, asked, agent, question, body.session, body.tool_choice, memory=body.memory)
     await api.begin(
         start,
         lambda emit: agent.run(
@@ -87,6 +87,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
             run_id=start.run_id,
             request=start.request,
             tool_choice=body.tool_choice,
+            memory=body.memory,
             emit=emit,
         ),
     )
@@ -315,6 +316,7 @@ _RUN_WHOLE = RUN_INFO | {
     ],
     "approvals": [],
     "forked": "",
+    "recalled": [],
 }
 BEGUN = {"id": RUN, "agent": "desk", "session": "c1", "events": f"/v1/runs/{RUN}/events"}
 _EVENT = {

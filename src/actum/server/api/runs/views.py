@@ -45,7 +45,7 @@ from ...scopes import allows
 from ..approvals.bodies import waiting_in
 from ..calls import FAILED, SaidCall, call_failure, call_value, said_calls
 from ..records import Recorded
-from .bodies import EventType, RunCall, RunDetails, RunEvent, RunInfo, RunKind, RunStatus
+from .bodies import EventType, RecalledMemory, RunCall, RunDetails, RunEvent, RunInfo, RunKind, RunStatus
 
 STATUSES: Mapping[str, RunStatus] = {
     "running": "running",
@@ -139,6 +139,10 @@ def run_details(line: RunSummary, recorded: Recorded, who: Identity, outputs: Js
         forked=recorded.started.forked,
         outputs=outputs,
         plan=_plan(state),
+        recalled=tuple(
+            RecalledMemory(id=each.id, kind=each.kind, at=each.at, score=each.score)
+            for each in recorded.started.recalled
+        ),
     )
 
 

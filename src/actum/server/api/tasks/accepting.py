@@ -61,6 +61,8 @@ async def accept_run(
     question: UserMessage,
     session: str,
     tool_choice: ChosenTools | None = None,
+    *,
+    memory: bool = True,
 ) -> ApiReply:
     """Accept a question to an agent as a task."""
     who = asked.who
@@ -77,6 +79,7 @@ async def accept_run(
                 roles=who.roles,
                 key_id=who.key_id,
                 tool_choice=tool_choice,
+                memory=memory,
             ),
             is_published=agent.runner.is_published,
         )

@@ -399,6 +399,7 @@ class Assistants:
                 door=wanted.door,
                 settings=settings,
                 tool_choice=None if wanted.tool_choice == "auto" else wanted.tool_choice,
+                memory=who.is_one_person,
                 emit=both(emit, events),
             )
 

@@ -345,6 +345,7 @@ class AgentExecutor:
                 told=place.told,
                 settings=turn.settings,
                 tool_choice=turn.tool_choice,
+                memory=who.is_one_person,
                 emit=both(emit, events),
             )
 

@@ -1,0 +1,204 @@
+"""Notes, what was forgotten, and whether a memory is on: records of this feature on the record of runs, and their rows.
+
+    Kept        a note: words of the user that are to be remembered        -> NOTES
+    Dropped     turns and notes that are never found again                 -> DROPPED, and OUT
+    Switched    the memory of a user in a space is on, or off              -> SWITCHED, and OUT
+
+The rows are views of the records. What was forgotten and what is off is also kept in OUT, which is no view: it holds no
+words, and still holds when the run that asked for it was deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from ..core.stored.word_index import Space
+from ..core.stores import RecordPlace, RecordView, Table, Transaction
+
+NoteKind = Literal["fact", "preference"]
+NOTE_CHARS_MAX = 1_000
+NOTES_MAX = 10_000
+"""How many notes a user may have in a space."""
+_SWITCH = ""
+"""The item of a row of `OUT` that says whether the memory is off."""
+
+
+class Kept(Struct, frozen=True, tag="kept", omit_defaults=True):
+    """A note.
+
+    Attributes:
+        id: the id of the note.
+        space: the memory space.
+        kind: a preference is told in every conversation.
+        said: the words.
+        about: the run in which the user said the words; empty where a person wrote the note down.
+        replaces: the note that is no longer told or found.
+    """
+
+    id: str
+    space: str
+    kind: NoteKind
+    said: str
+    about: str = ""
+    replaces: str = ""
+
+
+class Dropped(Struct, frozen=True, tag="dropped"):
+    """Turns and notes that are never found again.
+
+    Attributes:
+        space: the memory space.
+        items: the runs and notes, each with its conversation. What is answered there from now on is not found either.
+    """
+
+    space: str
+    items: dict[str, str]
+
+
+class Switched(Struct, frozen=True, tag="switched"):
+    """The memory of a user in a space is on, or off.
+
+    Attributes:
+        space: the memory space.
+        on: whether it is on.
+    """
+
+    space: str
+    on: bool
+
+
+class KeptNote(Struct, frozen=True):
+    """A note, as a row. `run_id` is the run that kept the note; the other fields are those of `Kept`."""
+
+    principal: str
+    space: str
+    id: str
+    kind: str
+    said: str
+    at: float
+    replaces: str
+    run_id: str
+    about_run_id: str | None
+
+
+class DroppedItem(Struct, frozen=True):
+    """Something forgotten, as a row. `run_id` is the run that asked for it."""
+
+    principal: str
+    space: str
+    item: str
+    conversation: str
+    run_id: str
+
+
+class SwitchedMemory(Struct, frozen=True):
+    """That a memory was switched on (1) or off (0), as a row."""
+
+    principal: str
+    space: str
+    run_id: str
+    number: int
+    at: float
+    is_on: int
+
+
+class OutItem(Struct, frozen=True):
+    """Something that is never found again, or, without an item, that the memory is off: `at` 0 where it is on."""
+
+    principal: str
+    space: str
+    item: str
+    conversation: str
+    at: float
+
+
+NOTES = Table("notes", KeptNote, ("principal", "space", "id"))
+DROPPED = Table("dropped", DroppedItem, ("principal", "space", "item", "run_id"))
+SWITCHED = Table("switched", SwitchedMemory, ("principal", "space", "run_id", "number"))
+OUT = Table("out", OutItem, ("principal", "space", "item"), (("principal", "space", "conversation"),))
+RECORDS = (Kept, Dropped, Switched)
+
+
+def _noted(kept: Kept, place: RecordPlace) -> list[KeptNote]:
+    about = kept.about or None
+    return [
+        KeptNote(
+            place.principal, kept.space, kept.id, kept.kind, kept.said, place.at, kept.replaces, place.run_id, about
+        )
+    ]
+
+
+def _dropped(dropped: Dropped, place: RecordPlace) -> list[DroppedItem]:
+    return [
+        DroppedItem(place.principal, dropped.space, item, conversation, place.run_id)
+        for item, conversation in dropped.items.items()
+    ]
+
+
+def _switched(switched: Switched, place: RecordPlace) -> list[SwitchedMemory]:
+    return [SwitchedMemory(place.principal, switched.space, place.run_id, place.number, place.at, int(switched.on))]
+
+
+VIEWS = (
+    RecordView(NOTES, Kept, _noted),
+    RecordView(DROPPED, Dropped, _dropped),
+    RecordView(SWITCHED, Switched, _switched),
+)
+TABLES = (NOTES, DROPPED, SWITCHED, OUT)
+
+
+def _of(space: Space) -> dict[str, str]:
+    return {"principal": space.principal, "space": space.name}
+
+
+def notes_of(transaction: Transaction, space: Space) -> tuple[list[KeptNote], Mapping[str, float]]:
+    """The notes of a user, the oldest first, and until when those held that others replaced, by their ids."""
+    notes = transaction.find(NOTES, where=_of(space), order="at")
+    out = out_of(transaction, space, [note.id for note in notes])
+    left = [note for note in notes if note.id not in out]
+    return left, {note.replaces: note.at for note in reversed(left) if note.replaces}
+
+
+def out_of(transaction: Transaction, space: Space, items: Collection[str]) -> set[str]:
+    """Those of some turns and notes that were forgotten."""
+    if len(items) <= 1:
+        return {item for item in items if is_out(transaction, space, item)}
+    found = {row.item for row in transaction.find(OUT, where=_of(space))}
+    found |= {row.item for row in transaction.find(DROPPED, where=_of(space))}
+    return found.intersection(items)
+
+
+def is_out(transaction: Transaction, space: Space, item: str) -> bool:
+    """Whether a turn or note was forgotten."""
+    where = {**_of(space), "item": item}
+    return any(transaction.find(table, where=where, limit=1) for table in (OUT, DROPPED))
+
+
+def has_gaps(transaction: Transaction, space: Space, conversation: str) -> bool:
+    """Whether something of a conversation was forgotten: what is answered there may repeat it."""
+    where = {**_of(space), "conversation": conversation}
+    return bool(conversation) and any(transaction.find(table, where=where, limit=1) for table in (OUT, DROPPED))
+
+
+def drop(transaction: Transaction, space: Space, items: Mapping[str, str], at: float) -> None:
+    """Never find turns and notes again; see `Dropped.items`."""
+    for item, conversation in items.items():
+        transaction.put(OUT, OutItem(space.principal, space.name, item, conversation, at))
+        transaction.delete(NOTES, {**_of(space), "id": item})
+
+
+def switch(transaction: Transaction, space: Space, at: float, *, on: bool) -> None:
+    """Switch the memory of a user in a space on or off."""
+    transaction.put(OUT, OutItem(space.principal, space.name, _SWITCH, "", 0.0 if on else at))
+
+
+def is_on(transaction: Transaction, space: Space) -> bool:
+    """Whether the memory of a user in a space is on."""
+    known = transaction.get(OUT, space.principal, space.name, _SWITCH)
+    if known is not None:
+        return not known.at
+    rows: Sequence[SwitchedMemory] = transaction.find(SWITCHED, where=_of(space), order="at", descending=True, limit=1)
+    return not rows or bool(rows[0].is_on)
