@@ -43,6 +43,7 @@ from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..memory.memory import Memory, MemoryWord, read_memory
+from ..memory.tools import tools_of
 from ..models.catalog import open_model
 from ..runs.below import (
     acts_for,
@@ -190,7 +191,7 @@ class Agent(AgentParts, Generic[Output]):
         self.limits = limits or Limits()
         check_prices(self.limits, self.model.name, prices or {})
         self.runner = Runner(
-            tools,
+            [*tools, *tools_of(self.memory)],
             name=name,
             policy=policy,
             supervised=self.model.name if is_supervised(self.model) else "",

@@ -17,6 +17,7 @@ from ..core.policy import Approver
 from ..core.tool import Tool, ToolChoice, named_tools
 from ..journal.recording import RunState
 from ..memory.memory import Memory, memory_part, read_memory
+from ..memory.tools import MemoryTools, tools_of
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..toolsets.wrappers import innermost
@@ -112,8 +113,20 @@ class AgentParts:
         other.name = naming.name
         other.runner = self.runner.known_as(naming.name, journal=journal, approver=approver, wrap=wrap)
         other._named = AgentName(naming, latest)
-        if naming.memory is not None:
-            other.memory = read_memory(naming.memory, naming.name)
+        return other if naming.memory is None else other.with_memory(read_memory(naming.memory, naming.name))
+
+    def with_memory(self, memory: Memory | None) -> Self:
+        """The same agent with another memory, and the tools of the memory."""
+        other = copy.copy(self)
+        other.memory = memory
+        kept = [
+            each
+            for each in self.runner.toolsets
+            if not any(isinstance(inner, MemoryTools) for inner in innermost(each))
+        ]
+        own = tools_of(memory)
+        if own or len(kept) < len(self.runner.toolsets):
+            other.runner = self.runner.with_tools([*self.runner.definitions, *kept]).with_more_tools(own)
         return other
 
     def with_runner(self, runner: Runner, model: Model | None = None) -> Self:
@@ -217,7 +230,7 @@ class AgentParts:
             BadTool: a schema is bad.
         """
         other = copy.copy(self)
-        other.runner = self.runner.with_tools(tools)
+        other.runner = self.runner.with_tools([*tools, *tools_of(self.memory)])
         return other
 
     def with_client_tools(self, tools: Sequence[Tool], answer_schema: JsonObject | None = None) -> Self:

@@ -60,7 +60,7 @@ async def remembered(
     except ActumError as error:
         log.warning("nothing was recalled from the memory %s: %s", memory.space, error)
         found = ()
-    return {} if found is None else {"space": memory.space, "recalled": found}
+    return {"space": memory.space, "recalled": found}
 
 
 async def begun(journal: Journal, started: Started, before: Sequence[Message]) -> Transcript:

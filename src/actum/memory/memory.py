@@ -24,17 +24,19 @@ class Memory(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         user: what a user said in one conversation is found in another.
         space: agents with the same space share what they remember; empty for the agent's own name.
         recall: at most this many memories are found and told at the start of a run; 0 for none.
+        tools: the model gets the tools `recall`, `remember` and `forget_memory`.
 
     Raises:
         UsageError: a value can not be used.
 
     >>> Memory(user=True, recall=3)
-    Memory(user=True, space='', recall=3)
+    Memory(user=True, space='', recall=3, tools=True)
     """
 
     user: bool = False
     space: Annotated[str, Meta(max_length=SPACE_CHARS_MAX)] = ""
     recall: Annotated[int, Meta(ge=0, le=RECALL_MAX)] = 5
+    tools: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.recall <= RECALL_MAX:
@@ -56,7 +58,7 @@ def read_memory(said: Memory | MemoryWord | None, name: str) -> Memory | None:
         UsageError: it is none, or agents without a name would share a space.
 
     >>> read_memory("user", "desk")
-    Memory(user=True, space='desk', recall=5)
+    Memory(user=True, space='desk', recall=5, tools=True)
     """
     match said:
         case "none":

@@ -1,16 +1,15 @@
-"""Notes, what was forgotten, and whether a memory is on: records of this feature on the record of runs, and their rows.
+"""Notes, and what was forgotten: records of this feature on the record of runs, and their rows.
 
     Kept        a note: words of the user that are to be remembered        -> NOTES
     Dropped     turns and notes that are never found again                 -> DROPPED, and OUT
-    Switched    the memory of a user in a space is on, or off              -> SWITCHED, and OUT
 
-The rows are views of the records. What was forgotten and what is off is also kept in OUT, which is no view: it holds no
+The rows are views of the records. What was forgotten is also kept in OUT, which is no view: it holds no
 words, and still holds when the run that asked for it was deleted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -22,8 +21,6 @@ NoteKind = Literal["fact", "preference"]
 NOTE_CHARS_MAX = 1_000
 NOTES_MAX = 10_000
 """How many notes a user may have in a space."""
-_SWITCH = ""
-"""The item of a row of `OUT` that says whether the memory is off."""
 
 
 class Kept(Struct, frozen=True, tag="kept", omit_defaults=True):
@@ -58,18 +55,6 @@ class Dropped(Struct, frozen=True, tag="dropped"):
     items: dict[str, str]
 
 
-class Switched(Struct, frozen=True, tag="switched"):
-    """The memory of a user in a space is on, or off.
-
-    Attributes:
-        space: the memory space.
-        on: whether it is on.
-    """
-
-    space: str
-    on: bool
-
-
 class KeptNote(Struct, frozen=True):
     """A note, as a row. `run_id` is the run that kept the note; the other fields are those of `Kept`."""
 
@@ -94,19 +79,8 @@ class DroppedItem(Struct, frozen=True):
     run_id: str
 
 
-class SwitchedMemory(Struct, frozen=True):
-    """That a memory was switched on (1) or off (0), as a row."""
-
-    principal: str
-    space: str
-    run_id: str
-    number: int
-    at: float
-    is_on: int
-
-
 class OutItem(Struct, frozen=True):
-    """Something that is never found again, or, without an item, that the memory is off: `at` 0 where it is on."""
+    """Something that is never found again, as a row."""
 
     principal: str
     space: str
@@ -117,9 +91,8 @@ class OutItem(Struct, frozen=True):
 
 NOTES = Table("notes", KeptNote, ("principal", "space", "id"))
 DROPPED = Table("dropped", DroppedItem, ("principal", "space", "item", "run_id"))
-SWITCHED = Table("switched", SwitchedMemory, ("principal", "space", "run_id", "number"))
 OUT = Table("out", OutItem, ("principal", "space", "item"), (("principal", "space", "conversation"),))
-RECORDS = (Kept, Dropped, Switched)
+RECORDS = (Kept, Dropped)
 
 
 def _noted(kept: Kept, place: RecordPlace) -> list[KeptNote]:
@@ -138,16 +111,11 @@ def _dropped(dropped: Dropped, place: RecordPlace) -> list[DroppedItem]:
     ]
 
 
-def _switched(switched: Switched, place: RecordPlace) -> list[SwitchedMemory]:
-    return [SwitchedMemory(place.principal, switched.space, place.run_id, place.number, place.at, int(switched.on))]
-
-
 VIEWS = (
     RecordView(NOTES, Kept, _noted),
     RecordView(DROPPED, Dropped, _dropped),
-    RecordView(SWITCHED, Switched, _switched),
 )
-TABLES = (NOTES, DROPPED, SWITCHED, OUT)
+TABLES = (NOTES, DROPPED, OUT)
 
 
 def _of(space: Space) -> dict[str, str]:
@@ -188,17 +156,3 @@ def drop(transaction: Transaction, space: Space, items: Mapping[str, str], at: f
     for item, conversation in items.items():
         transaction.put(OUT, OutItem(space.principal, space.name, item, conversation, at))
         transaction.delete(NOTES, {**_of(space), "id": item})
-
-
-def switch(transaction: Transaction, space: Space, at: float, *, on: bool) -> None:
-    """Switch the memory of a user in a space on or off."""
-    transaction.put(OUT, OutItem(space.principal, space.name, _SWITCH, "", 0.0 if on else at))
-
-
-def is_on(transaction: Transaction, space: Space) -> bool:
-    """Whether the memory of a user in a space is on."""
-    known = transaction.get(OUT, space.principal, space.name, _SWITCH)
-    if known is not None:
-        return not known.at
-    rows: Sequence[SwitchedMemory] = transaction.find(SWITCHED, where=_of(space), order="at", descending=True, limit=1)
-    return not rows or bool(rows[0].is_on)

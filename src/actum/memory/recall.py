@@ -29,7 +29,7 @@ from ..core.stores import Transaction
 from ..core.user import User
 from .feature import FEATURE, take_into_use
 from .index import TEXT_CHARS_MAX, Hit, find, said_by_user, words_of
-from .notes import KeptNote, is_on, notes_of, out_of
+from .notes import KeptNote, notes_of, out_of
 
 EXCERPT_CHARS = 300
 TOLD_CHARS = 2_000
@@ -62,7 +62,7 @@ class RecordedTurn(Struct, frozen=True):
 
 async def recall(
     journal: Journal, user: User, space: str, question: str, *, most: int, told: Collection[str]
-) -> tuple[Recalled, ...] | None:
+) -> tuple[Recalled, ...]:
     """What is told of a user's memory before a question: the preferences, then what fits the question best.
 
     Args:
@@ -73,31 +73,25 @@ async def recall(
         most: how many memories are told at most, beside preferences.
         told: what users said in the conversation, which tells it anyway.
 
-    Returns:
-        What is told; None where the user has switched the memory off.
-
     Raises:
         JournalError: the index or a run is damaged.
     """
     stores = await take_into_use(journal)
     whose = Space(user.principal, space)
 
-    def look(transaction: Transaction) -> tuple[bool, list[KeptNote], list[Hit]]:
-        on = is_on(transaction, whose)
-        notes, until = notes_of(transaction, whose) if on else ([], {})
+    def look(transaction: Transaction) -> tuple[list[KeptNote], list[Hit]]:
+        notes, until = notes_of(transaction, whose)
         wanted = [note for note in notes if note.kind == "preference" and note.id not in until]
         when = datetime.fromtimestamp(journal.now()).astimezone()
-        hits = find(transaction, whose, question, when, most * _CANDIDATES) if on and most else []
-        return on, wanted[-PREFERENCES_MAX:], hits
+        hits = find(transaction, whose, question, when, most * _CANDIDATES) if most else []
+        return wanted[-PREFERENCES_MAX:], hits
 
     read = partial(stores.read, user.tenant, look, caught_up=FEATURE.name)
     try:
-        on, preferences, hits = await read()
+        preferences, hits = await read()
     except JournalError:  # a row of the index is damaged: the index is made anew, once
         await stores.rebuild(FEATURE.name)
-        on, preferences, hits = await read()
-    if not on:
-        return None
+        preferences, hits = await read()
     turns = await read_turns(journal, user, [hit.item for hit in hits if hit.note is None])
     known = {_plain(text) for text in told} | {_plain(note.said) for note in preferences}
     found: dict[str, Recalled] = {}
