@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from actum.core.stored.word_index import Space, Terms
-from actum.core.stores import AddTable
 from actum.journal.memory import MemoryJournal
+from actum.memory.feature import take_into_use
 from actum.memory.index import INDEX, find, terms
 from actum.memory.ranking import Occasion
 
@@ -45,8 +45,7 @@ def texts(folder: Path) -> list[str]:
 
 async def conversation(whole: dict[str, Any]) -> tuple[int, int, int, float]:
     """How many questions, hits at 5 and at 10, and CPU seconds."""
-    stores = MemoryJournal().stores
-    await stores.migrate("memory", (tuple(AddTable(table) for table in INDEX.tables),))
+    stores = await take_into_use(MemoryJournal())
     space, last = Space("user"), datetime.now(UTC)
     turns: dict[str, Terms] = {}
     turn_of: dict[str, str] = {}

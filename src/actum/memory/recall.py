@@ -28,7 +28,7 @@ from ..core.stored.word_index import Space
 from ..core.stores import Transaction
 from ..core.user import User
 from .feature import FEATURE, take_into_use
-from .index import TEXT_CHARS_MAX, Hit, find, said_by_user, words_of
+from .index import INDEX, TEXT_CHARS_MAX, Hit, find, said_by_user, words_of
 from .notes import KeptNote, notes_of, out_of
 
 EXCERPT_CHARS = 300
@@ -83,7 +83,8 @@ async def recall(
         notes, until = notes_of(transaction, whose)
         wanted = [note for note in notes if note.kind == "preference" and note.id not in until]
         when = datetime.fromtimestamp(journal.now()).astimezone()
-        hits = find(transaction, whose, question, when, most * _CANDIDATES) if most else []
+        is_empty = not notes and not INDEX.find(transaction, whose, ()).items
+        hits = find(transaction, whose, question, when, most * _CANDIDATES) if most and not is_empty else []
         return wanted[-PREFERENCES_MAX:], hits
 
     read = partial(stores.read, user.tenant, look, caught_up=FEATURE.name)
