@@ -12,6 +12,7 @@ import contextlib
 import getpass
 import json
 import os
+import select
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,8 @@ TITLE_CHARS = 80
 """So much of a question is shown in a list on a terminal."""
 """Columns of what is no terminal."""
 
+INTERRUPT_S = 0.5
+"""A Ctrl-C at a question is heard of within this time."""
 SPINNER_DELAY_S = 0.6
 
 
@@ -195,6 +198,7 @@ class Terminal:
             with interruptible():
                 sys.stderr.write(_said(prompt, values))
                 sys.stderr.flush()
+                _wait_for_line()
                 line = sys.stdin.readline()
         except KeyboardInterrupt:
             sys.stderr.write("\n")
@@ -264,6 +268,13 @@ class Spinner:
         task = self._shown.add_task(visible(self._what), total=None if share is None else 1.0)
         self._shown.update(task, completed=share or 0)
         self._shown.start()
+
+
+def _wait_for_line() -> None:
+    """Wait until a line is typed. A read alone would never hear of a Ctrl-C that comes just before it begins."""
+    if sys.platform != "win32" and sys.stdin.isatty():
+        while not select.select([sys.stdin], [], [], INTERRUPT_S)[0]:
+            pass
 
 
 @contextlib.contextmanager
