@@ -81,16 +81,18 @@ def test_what_can_not_be_put_in_is_told_and_the_other_calls_are_made(case: str) 
     assert told in str(refused.value)
 
 
-def test_a_call_that_is_said_again_keeps_its_number() -> None:
-    calls = [
-        ToolCall("a", "find", {"q": "x"}, repeats=(2, 4)),
-        ToolCall("b", "find", {"q": "y"}),
-        ToolCall("c", "use", {"one": "${1}", "two": "${2}", "three": "${3}", "four": "${4}"}),
-    ]
-    links = Links.of(calls)
-    assert links is not None
-    done = {index: ToolResult("c", structured=index) for index in range(2)}
-    assert links.filled(2, done).arguments == {"one": 0, "two": 0, "three": 1, "four": 0}
+def test_a_call_that_is_said_again_keeps_its_number_and_a_number_that_is_not_sure_is_refused() -> None:
+    for repeats, sure in (((4, 5), {1: 0, 2: 1, 4: 0, 5: 0}), ((2, 4), {1: 0, 4: 0})):
+        calls = [ToolCall("a", "find", {}, repeats=repeats), ToolCall("b", "find", {})]
+        done = {index: ToolResult("c", structured=index) for index in range(2)}
+        for number in range(1, 6):
+            one = Links.of([*calls, ToolCall("c", "use", {"x": f"${{{number}}}"})])
+            assert one is not None
+            if number in sure:
+                assert one.filled(2, done).arguments == {"x": sure[number]}
+            else:
+                with pytest.raises(CallError, match=r"wait|is sure"):
+                    one.filled(2, done)
 
 
 def test_plain_calls_are_not_looked_at_and_what_is_too_much_is_refused() -> None:
@@ -189,7 +191,7 @@ async def test_the_second_call_gets_the_first_ones_result_whatever_their_order()
     assert digest_of(await agent.parts()) != digest_of(await Agent(model, calendar.tools).parts())
 
 
-@pytest.mark.row("C9")
+@pytest.mark.row("C3")
 async def test_an_approval_sees_the_value_and_where_it_came_from_and_those_that_need_it_wait() -> None:
     calendar = Calendar()
     reply = [

@@ -103,7 +103,8 @@ def check_events(dialect: ApiDialect, path: Path) -> None:
 
 def _as_told(call: ToolCall) -> ToolCall:
     """A call as its event tells it, before anybody can know that the reply says it again."""
-    return structs.replace(call, repairs=tuple(repair for repair in call.repairs if repair != REPEATED))
+    repairs = tuple(repair for repair in call.repairs if repair != REPEATED)
+    return structs.replace(call, repairs=repairs, repeats=())
 
 
 VALUES: list[JsonObject] = [

@@ -63,6 +63,7 @@ async def test_nothing_is_kept_of_a_request_that_is_over(way: str, tmp_path: Pat
         await ask_all(ask, range(REQUESTS), keys)
         before = _kept()
         await ask_all(ask, range(REQUESTS, 2 * REQUESTS), keys)
+        grown: dict[str, int] = {}
         for _ in range(5):  # what ends in the background may take a moment on a busy machine
             grown = {name: count for name, count in (_kept() - before).items() if count > NOISE and name not in STOCKS}
             if not grown:

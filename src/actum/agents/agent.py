@@ -33,6 +33,7 @@ from ..core.model_settings import ModelSettings, checked_settings
 from ..core.policy import Answer, Approver, Policy
 from ..core.process.worker_thread import off_loop
 from ..core.run.ids import new_id
+from ..core.run.plan import UPDATE_PLAN
 from ..core.run.record import AgentChanged, Started, TaskQueued, ToolsChanged
 from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
@@ -77,7 +78,7 @@ from .options import AgentOptions, RunKeywords
 from .parts import AgentParts
 from .planning import Planning, PlanToolset, plan_in, told_plan
 from .remembering import begun, remembered
-from .tool_choice import UPDATE_PLAN, ChosenTools, allows, read_tool_choice, with_plan
+from .tool_choice import ChosenTools, allows, read_tool_choice, with_plan
 from .turn import turn
 from .unfinished import news
 
@@ -184,14 +185,13 @@ class Agent(AgentParts, Generic[Output]):
         self.settings = checked_settings(settings)
         self.truncation = truncation
         self.tool_choice = with_plan(read_tool_choice(tool_choice), plan)
-        if plan:
-            tools, always = (*tools, PlanToolset()), (*always, UPDATE_PLAN)
         self.memory = read_memory(memory, name)
+        added: list[Toolish] = [*([PlanToolset()] if plan else []), *tools_of(self.memory)]
         self.name = name
         self.limits = limits or Limits()
         check_prices(self.limits, self.model.name, prices or {})
         self.runner = Runner(
-            [*tools, *tools_of(self.memory)],
+            [*tools, *added] if added and isinstance(tools, list | tuple) else tools,  # else it is refused
             name=name,
             policy=policy,
             supervised=self.model.name if is_supervised(self.model) else "",
@@ -204,7 +204,7 @@ class Agent(AgentParts, Generic[Output]):
             secrets=secrets,
             redaction=redaction,
             clock=clock,
-            choice=Choice(choose, tuple(always)),
+            choice=Choice(choose, (*always, UPDATE_PLAN) if plan else tuple(always)),
         )
         self._brief = Brief.of(instructions, output_type, check, tries, references=references)
         self._redaction = redaction

@@ -25,11 +25,10 @@ from ..core.errors import CallError, InvalidArguments
 from ..core.interfaces import Context
 from ..core.json import Json, JsonProblem, parse
 from ..core.message import Message, ToolMessage, UserMessage
-from ..core.run.plan import OPEN, PlanStep, PlanSteps, lines_of
+from ..core.run.plan import OPEN, UPDATE_PLAN, PlanStep, PlanSteps, lines_of, plan_of
 from ..core.tool import Tool
 from ..runs.wording import Phrases
 from .repeats import CallKey, OfTool, key_of, outcome_of
-from .tool_choice import UPDATE_PLAN
 
 STEPS_MAX = 30
 STEP_CHARS_MAX = 400
@@ -122,17 +121,6 @@ def plan_in(messages: Iterable[Message]) -> PlanSteps:
         if isinstance(message, ToolMessage) and message.name == UPDATE_PLAN:
             plan = plan_of(message.result) or plan
     return plan
-
-
-def plan_of(result: ToolResult) -> PlanSteps:
-    """The plan that a call of `update_plan` wrote down; none where it failed."""
-    value = result.structured
-    if result.error is not None or not isinstance(value, dict):
-        return ()
-    try:
-        return msgspec.convert(value.get("steps"), PlanSteps)
-    except msgspec.ValidationError:  # a result of somebody else's tool of this name
-        return ()
 
 
 class _Step(Struct):

@@ -19,13 +19,11 @@ from msgspec import structs
 
 from ..core.call import ToolCall
 from ..core.errors import PermissionDenied, UsageError
+from ..core.run.plan import UPDATE_PLAN
 from ..core.tool import AllowedTools, NamedTool, Tool, ToolChoice, is_demand, named_tools
 
 ChosenTools = str | Sequence[str] | NamedTool | AllowedTools
 """A tool choice as it is said: one of the words above, a name, or names."""
-
-UPDATE_PLAN = "update_plan"
-"""The tool by which a model writes down a plan; see `planning`."""
 
 TRIES = 2
 """After as many replies that disobey, the demand is dropped."""

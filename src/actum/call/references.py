@@ -72,7 +72,7 @@ class Links:
         for index, call in enumerate(calls):
             problems: list[Problem] = []
             found = list(_references(call.arguments, problems))
-            problems += [self._no_such_call(each) for each in found if each.number not in self._numbers]
+            problems += [self._no_such_call(each) for each in found if self._numbers.get(each.number, -1) < 0]
             if found or problems:
                 self.references[index] = found
             if problems:
@@ -170,7 +170,10 @@ class Links:
         return made
 
     def _no_such_call(self, reference: ResultReference) -> Problem:
-        expected = f"a call of this reply: 1 to {max(self._numbers, default=0)}"
+        if reference.number in self._numbers:
+            expected = "a call whose number is sure: calls came twice here, so make this call in your next reply"
+        else:
+            expected = f"a call of this reply: 1 to {max(self._numbers, default=0)}"
         return Problem(path_of(reference.place), "reference", expected, reference.written)
 
     def _turn_away_circles(self) -> None:
@@ -233,15 +236,24 @@ class LinkedCalls(Struct):
 
 
 def _numbers(calls: Sequence[ToolCall]) -> dict[int, int]:
-    """The index of each call by its number, as the model wrote them: one that a reply says again has several."""
-    numbers = {again: index for index, call in enumerate(calls) for again in call.repeats}
+    """The index of each call by its number, from 1: one that a reply says again has several numbers.
+
+    Whether the model said a call again or its server did, nobody knows: where a number stands for one call as the reply
+    came and for another without the repeats, it stands for none (-1).
+    """
+    came = {again: index for index, call in enumerate(calls) for again in call.repeats}
+    if not came:
+        return {index + 1: index for index in range(len(calls))}
     number = 0
     for index in range(len(calls)):
         number += 1
-        while number in numbers:
+        while number in came:
             number += 1
-        numbers[number] = index
-    return numbers
+        came[number] = index
+    for index in range(len(calls)):
+        if came[index + 1] != index:
+            came[index + 1] = -1
+    return came
 
 
 def _references(arguments: JsonObject, problems: list[Problem]) -> Iterator[ResultReference]:

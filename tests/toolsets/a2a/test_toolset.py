@@ -154,7 +154,7 @@ async def test_a_question_of_the_agent_goes_to_the_user_and_the_answer_back_into
 async def test_a_task_that_outlives_the_call_waits_on_record_and_is_found_by_another_process(tmp_path: Path) -> None:
     for number, (case, opened) in enumerate(AGENTS.items()):
         async with opened() as (origin, seen):
-            path, brief = tmp_path / f"{number}.db", configured(origin, wait_s=0.3)
+            path, brief = tmp_path / f"{number}.db", configured(origin, wait_s=0.8)
             async with A2AToolset(brief) as toolset:
                 model = ScriptedModel(asking("slow"))
                 first = await Agent(model, tools=[toolset], policy=ALLOWED, journal=str(path)).run("Ask.")

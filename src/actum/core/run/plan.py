@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
+
+from ..call import ToolResult
+
+UPDATE_PLAN = "update_plan"
+"""The tool by which a model writes down a plan."""
 
 StepStatus = Literal["pending", "in_progress", "waiting", "done", "failed", "dropped"]
 OPEN: frozenset[StepStatus] = frozenset({"pending", "in_progress"})
@@ -38,3 +44,14 @@ def lines_of(plan: PlanSteps) -> str:
         f"{number}. [{each.status}] {each.step}{f' ({each.note})' if each.note else ''}"
         for number, each in enumerate(plan, 1)
     )
+
+
+def plan_of(result: ToolResult) -> PlanSteps:
+    """The plan that a call of `update_plan` wrote down; none where it failed."""
+    value = result.structured
+    if result.error is not None or not isinstance(value, dict):
+        return ()
+    try:
+        return msgspec.convert(value.get("steps"), PlanSteps)
+    except msgspec.ValidationError:  # a result of somebody else's tool of this name
+        return ()

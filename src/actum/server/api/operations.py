@@ -19,8 +19,9 @@ from ...features.operation import ApiReply, ApiRequest, Application, Events, Ope
 from ...runs.administration import put_on_record
 from ..paths import TAKEN, place_of
 from ..scopes import SCOPES
-from . import agents, applying, audit, connections, keys, published, secrets, session, sessions
+from . import agents, audit, connections, keys, published, secrets, session, sessions
 from .approvals import operations as approvals
+from .definitions import applying
 from .runs import comparing, feed, files, timeline
 from .runs import operations as runs
 from .tasks import operations as tasks

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from ....agents.planning import plan_of
-from ....agents.tool_choice import UPDATE_PLAN
 from ....core.call import ToolCall, ToolResult
 from ....core.errors import JournalError
 from ....core.identity import Identity
@@ -20,7 +18,7 @@ from ....core.message import Usage
 from ....core.run.node_records import NodeBegan, NodeLeft
 from ....core.run.noted import NO_KINDS, RecordKinds
 from ....core.run.pending import Pending
-from ....core.run.plan import PlanSteps
+from ....core.run.plan import UPDATE_PLAN, PlanSteps, plan_of
 from ....core.run.record import (
     CallCompleted,
     CallParked,
