@@ -18,7 +18,7 @@ import pytest
 
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.errors import ActumError, BadTool
-from actum.core.json import Json, JsonObject, JsonProblem, is_too_deep, parse
+from actum.core.json import Json, JsonObject, JsonProblem, dumps, is_too_deep, parse
 from actum.core.message import ToolMessage, UserMessage
 from actum.core.policy import Facts
 from actum.core.process.worker_thread import LARGE, off_loop
@@ -219,6 +219,91 @@ def test_a_schema_that_contains_itself_once_holds_for_values_of_any_depth() -> N
     for _ in range(80):
         inside = {"a": inside}
     assert compiled.check(inside).repairs
+
+
+POSITION: JsonObject = {"type": "array", "items": {"type": "number"}}
+OF_REAL_LIFE: dict[str, tuple[JsonObject, Callable[[Json], Json]]] = {
+    "a JSON Schema": (
+        {
+            "$defs": {"schemas": {"type": "array", "minItems": 1, "items": {"$ref": "#"}}},
+            "type": ["object", "boolean"],
+            "properties": {
+                "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/schemas"}]},
+                **{name: {"$ref": "#/$defs/schemas"} for name in ("allOf", "anyOf", "oneOf")},
+                **{name: {"$ref": "#"} for name in ("not", "if", "then", "else", "contains", "additionalProperties")},
+                **{name: {"additionalProperties": {"$ref": "#"}} for name in ("properties", "definitions")},
+            },
+        },
+        lambda inside: {"properties": {"a": inside}},
+    ),
+    "a filter": (
+        {
+            "$ref": "#/$defs/filter",
+            "$defs": {
+                "filter": {
+                    "anyOf": [
+                        {"properties": {"and": {"type": "array", "items": {"$ref": "#/$defs/filter"}}}},
+                        {"properties": {"or": {"type": "array", "items": {"$ref": "#/$defs/filter"}}}},
+                        {"properties": {"not": {"$ref": "#/$defs/filter"}}},
+                    ]
+                }
+            },
+        },
+        lambda inside: {"or": [{"not": inside}]},
+    ),
+    "a query": (
+        {
+            "properties": {
+                "bool": {
+                    "properties": {
+                        name: {"anyOf": [{"$ref": "#"}, {"type": "array", "items": {"$ref": "#"}}]}
+                        for name in ("must", "should", "filter")
+                    }
+                },
+            }
+        },
+        lambda inside: {"bool": {"must": [inside]}},
+    ),
+    "a block": (
+        {
+            "oneOf": [
+                {
+                    "required": [name],
+                    "properties": {name: {"properties": {"children": {"type": "array", "items": {"$ref": "#"}}}}},
+                }
+                for name in ("paragraph", "quote", "toggle", "list", "heading")
+            ],
+        },
+        lambda inside: {"toggle": {"children": [inside]}},
+    ),
+    "a geometry": (
+        {
+            "oneOf": [
+                {"properties": {"type": {"const": "Point"}, "coordinates": POSITION}},
+                {
+                    "properties": {
+                        "type": {"const": "Collection"},
+                        "geometries": {"type": "array", "items": {"$ref": "#"}},
+                    }
+                },
+            ]
+        },
+        lambda inside: {"type": "Collection", "geometries": [inside]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_REAL_LIFE)
+def test_what_names_itself_in_many_places_of_which_a_value_has_one_holds_for_deep_values(name: str) -> None:
+    document, around = OF_REAL_LIFE[name]
+    compiled = compile_schema({"type": "object", "properties": {"value": {"$ref": "#/$defs/it"}}, "$defs": {
+        "it": json.loads(dumps(document).replace('"#', '"#/$defs/it'))}}, where="t", foreign=True)  # fmt: skip
+    value: Json = {"toggle": {}} if name == "a block" else {"type": "Point"} if name == "a geometry" else {}
+    while not is_too_deep(value, 80):
+        value = around(value)
+    began = time.thread_time()
+    assert compiled.fits({"value": value})
+    assert time.thread_time() - began < 0.2
 
 
 def test_ever_more_unknown_names_make_no_more_problems_and_no_more_work_to_tell_them() -> None:

@@ -17,10 +17,8 @@ STEPS_MAX = 500_000
 """At most this many schemas are looked at to find how deep a value may be."""
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-_OF_EACH = (
-    *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
-    *("additionalProperties", "unevaluatedProperties"),
-)
+_OF_ITEMS = ("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems")
+_OF_OTHER_NAMES = ("additionalProperties", "unevaluatedProperties", "patternProperties")
 
 
 class _Parts:
@@ -107,15 +105,20 @@ def depth_of(document: JsonObject) -> int | None:
     parts = _Parts(document)
     if not parts.refers or not parts.leads_back():
         return None
-    level, seen = _held({id(document): (document, 1)}, parts), set[int]()
+    level, seen = [_held({id(document): (document, 1)}, parts)], set[frozenset[tuple[int, int]]]()
     for depth in range(DEPTH_MAX):
-        if _total(level) > APPLIED_MAX or parts.steps > STEPS_MAX:
+        if parts.steps > STEPS_MAX or max(map(_total, level)) > APPLIED_MAX:
             return depth
-        level = _below(level, parts)
-        shape = hash(frozenset((each, count) for each, (_, count) in level.items()))
-        if not level or shape in seen:
+        fresh: list[_Held] = []
+        for held in level:
+            for below in _below(held, parts):
+                shape = frozenset([(each, count) for each, (_, count) in below.items()])
+                if shape not in seen:
+                    seen.add(shape)
+                    fresh.append(below)
+        if not fresh:
             return None
-        seen.add(shape)
+        level = fresh
     return None
 
 
@@ -154,29 +157,40 @@ def _held(named: _Held, parts: _Parts) -> _Held:
     return held
 
 
-def _below(held: _Held, parts: _Parts) -> _Held:
-    """The schemas that hold for a value inside, whatever its name is: of each the most."""
-    of_each: _Held = {}
-    named: dict[str, _Held] = {}
+def _below(held: _Held, parts: _Parts) -> Iterator[_Held]:
+    """The schemas that hold for a value inside: for an item of a list, for a value of each name that is told, and for a
+    value of any other name. A value is one of these, so the counts of two are never added."""
+    items: _Held = {}
+    others: _Held = {}
+    named: dict[str, list[tuple[JsonObject, int]]] = {}
     for node, count in held.values():
-        for schema in _of_each(node):
-            _add(of_each, schema, count)
+        for schema in _values(node, _OF_ITEMS):
+            _add(items, schema, count)
+        for schema in _values(node, _OF_OTHER_NAMES):
+            _add(others, schema, count)
         properties = node.get("properties")
-        for name, each in properties.items() if isinstance(properties, dict) else ():
-            if isinstance(each, dict):
-                _add(named.setdefault(name, {}), each, count)
-    below = _held(of_each, parts)
-    for one in named.values():
-        for key, (node, count) in _held({**of_each, **one}, parts).items():
-            below[key] = node, max(count, below[key][1] if key in below else 0)
-    return below
+        for name in properties if isinstance(properties, dict) else ():
+            named.setdefault(name, []).append((node, count))
+    yield _held(items, parts)
+    yield _held(others, parts)
+    for name, tellers in named.items():
+        if parts.steps > STEPS_MAX:
+            return
+        parts.steps += len(others)
+        one = dict(others)
+        for node, count in tellers:
+            if isinstance(rest := node.get("additionalProperties"), dict):
+                _add(one, rest, -count)
+            _add(one, node_at(node, ["properties", name]) or {}, count)
+        yield _held({key: each for key, each in one.items() if each[1]}, parts)
 
 
-def _of_each(node: JsonObject) -> Iterator[JsonObject]:
-    """The schemas that may hold for anything inside of a value."""
-    named = node.get("patternProperties")
-    for value in (*(node.get(key) for key in _OF_EACH), list(named.values()) if isinstance(named, dict) else None):
-        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict))
+def _values(node: JsonObject, keys: tuple[str, ...]) -> Iterator[JsonObject]:
+    """The schemas that stand in a schema under these keys."""
+    for key in keys:
+        value = node.get(key)
+        inner = list(value.values()) if key == "patternProperties" and isinstance(value, dict) else value
+        yield from (each for each in (inner if isinstance(inner, list) else [inner]) if isinstance(each, dict))
 
 
 def _nodes(document: JsonObject) -> Iterator[JsonObject]:
