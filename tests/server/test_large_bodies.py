@@ -21,7 +21,8 @@ from a2a.types import a2a_pb2 as a2a
 from actum import tool
 from actum.core.json import Json, JsonObject, dumps
 from actum.server import Folder, McpService, Resource, prompt
-from tests.effort import turns_counted
+from actum.server.a2a.reading import TooMuch, read_json
+from tests.effort import effort, turns_counted
 
 from .a2a.serving import said
 from .a2a.test_grpc_limits import desk
@@ -70,6 +71,10 @@ TOOL = '{"type": "function", "function": {"name": "f", "parameters": {"type": "o
 NODES = ",".join(f'"n{n}":{{"type":"say","text":"Hi."}}' for n in range(3_000))
 GRAPH = f'{{"actum":"workflow/1","name":"hello","nodes":{{{NODES}}},"edges":[]}}'
 CHAT = '{"model": "desk", "messages": ['
+A2A = (
+    '{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", '
+    '"params": {"message": {"messageId": "m", "role": "ROLE_USER", "parts": ['
+)
 BODIES: dict[str, str] = {
     "names": ("{" + ",".join(f'"name{n}": {n}' for n in range(SIZE // 20)) + "}"),
     "arguments": ('{"arguments": {' + ",".join(f'"x{n}": {n}' for n in range(SIZE // 16)) + "}}"),
@@ -94,6 +99,14 @@ BODIES: dict[str, str] = {
     "a2a of 2025": many('{"jsonrpc": "2.0", "id": 1, "method": "tasks/send", "params": {"id": "t", "message": {"role": '
     '"user", "parts": [', '{"type": "text", "text": "Hi"}', "]}}}"),
     "a2a, rest": many('{"message": {"messageId": "m", "role": "ROLE_USER", "parts": [', '{"text": "Hi"}', "]}}"),
+    "a2a, data": many(A2A + '{"data": [', '{"b": "x"}', "]}]}}}", size=4_000_000),
+    "a2a, a text": many(A2A + '{"text": "', "x ", '"}]}}}', "", size=4_000_000),
+    "a2a, a file": many(A2A + '{"mediaType": "image/png", "raw": "', "QUFB", '"}]}}}', "", size=4_000_000),
+    "a2a, old, data": many('{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": {"messageId": '
+    '"m8", "kind": "message", "role": "user", "parts": [{"kind": "data", "data": {"a": [', '{"b": "x"}', "]}}]}}}",
+    size=4_000_000),
+    "a2a, metadata": many('{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"metadata": {"a": [', "1",
+    ']}, "message": {"messageId": "m9", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}}}', size=4_000_000),
     "question": many('{"question": "', "[{<'", '"}', ""),
     "schemas": (CHAT + '{"role": "user", "content": "Hi"}], "tools": [' + ",".join(schema(n) for n in range(2)) + "]}"),
     "form": CHAT + '{"role": "user", "content": "Hi"}], "response_format": {"type": "json_schema", "json_schema": '
@@ -137,8 +150,11 @@ BODIES_OF: dict[str, tuple[str, ...]] = {
     "/v1/tools/add/call": ("arguments",),
     "/v1/runs": ("names", "question", "task", "4 MB, names"),
     "/mcp": ("rpc", "4 MB, no end"),
-    "/a2a/desk": ("a2a", "a2a, old", "4 MB, names"),
-    "/a2a/desk/legacy": ("a2a, old", "a2a of 2025"),
+    "/a2a/desk": (
+        *("a2a", "a2a, old", "4 MB, names", "a2a, data", "a2a, a text", "a2a, a file", "a2a, old, data"),
+        "a2a, metadata",
+    ),
+    "/a2a/desk/legacy": ("a2a, old", "a2a of 2025", "a2a, old, data"),
     "/a2a/desk/rest/message:send": ("a2a, rest", "names"),
 }
 
@@ -165,6 +181,14 @@ PATHS_OF_DOORS: dict[str, str] = {
 def test_each_door_where_a_stranger_comes_in_has_a_row() -> None:
     assert {door.name for door in DOORS if not door.keyless} == set(PATHS_OF_DOORS)
     assert set(PATHS_OF_DOORS.values()) <= {GRPC, *BODIES_OF}
+
+
+@pytest.mark.parametrize("name", ["a2a, data", "a2a, old, data", "a2a, metadata", "4 MB, names"])
+def test_a_request_with_more_values_than_a_message_needs_is_refused_before_the_sdk_looks_at_them(name: str) -> None:
+    with effort() as spent, pytest.raises(TooMuch, match="more than 20000 values"):
+        read_json(BODIES[name].encode())
+    assert spent.calls < 500
+    read_json(dumps({"a": ["a, b, [c], {d}" * 10_000], "b": list(range(19_000))}).encode())  # marks in a text are none
 
 
 async def test_large_messages_of_grpc_leave_the_loop_to_others() -> None:

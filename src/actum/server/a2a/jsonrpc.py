@@ -41,7 +41,7 @@ from .asking import PARTS_MAX, TOO_MANY_PARTS, asked_by, check_version, event_st
 from .failures import failure_of
 from .follow import Told
 from .handler import RunHandler, context_of
-from .reading import TooDeep, read_json
+from .reading import TooMuch, read_json
 from .wire import stream_response
 
 log = logging.getLogger("actum.server.a2a")
@@ -231,8 +231,8 @@ async def read_call(request: Request) -> RpcCall:
     try:
         content = await request.body()
         body = await off_loop(len(content), read_json, content)
-    except TooDeep:
-        raise InvalidRequestError("The JSON is nested too deeply.") from None
+    except TooMuch as error:
+        raise InvalidRequestError(str(error)) from None
     except ValueError:
         raise JSONParseError("The body is no JSON.") from None
     if not isinstance(body, dict):

@@ -31,7 +31,7 @@ from .failures import NotAllowed, ServerStops, failure_of
 from .follow import Told
 from .handler import RunHandler, context_of
 from .jsonrpc import list_to_json, parsed, sent
-from .reading import TooDeep, read_json
+from .reading import TooMuch, read_json
 from .service import Form
 from .wire import stream_response
 
@@ -235,8 +235,8 @@ async def _check_body(request: Request) -> Json:
         raise ContentTypeNotSupportedError("The body has to be JSON: send Content-Type application/a2a+json.")
     try:
         return await off_loop(len(content), read_json, content) if content else {}
-    except TooDeep:
-        raise InvalidRequestError("The JSON is nested too deeply.") from None
+    except TooMuch as error:
+        raise InvalidRequestError(str(error)) from None
     except ValueError:
         raise InvalidRequestError("The body is no JSON.") from None
 
