@@ -9,16 +9,21 @@ import jwt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from actum.core.errors import UsageError
 from actum.core.identity import Identity
-from actum.core.json import Json, JsonObject
+from actum.core.json import Json, JsonObject, dumps
 from actum.core.stored.key import new_key
 from actum.server.issuer import KEYS_ANEW_S, KEYS_MAX, AskedTokens, Issuer, SignedTokens
 from actum.server.verifier import Authenticator, Keys
 from actum.testing import FakeClock
 from actum.transport.fetcher import Fetcher
 from actum.transport.guard import Guard
+from tests.effort import turns_counted
 from tests.issuer import OTHER_KEY
 from tests.issuer import Issuer as RealIssuer
 from tests.web import serving
@@ -115,6 +120,33 @@ def test_whatever_comes_as_a_token_is_refused_and_breaks_nothing(token: str) -> 
     nobody = Issuer(url="http://127.0.0.1:9", audience=US)
     door = Authenticator([Keys([new_key("ci")[1]]), SignedTokens(nobody, fetcher=Fetcher(Guard()))])
     assert asyncio.run(door.verify_token(token)) is None
+
+
+async def test_an_issuer_that_says_very_much_of_a_token_holds_up_nobody_and_is_believed_to_64_kb(
+    clock: FakeClock,
+) -> None:
+    answers: dict[str, dict[str, object]] = {
+        "audiences": {"aud": ["x"] * 15_000 + [US]},
+        "roles": {"aud": US, "roles": ["a"] * 15_000},
+        "words": {"aud": US, "scope": "a " * 30_000},
+        "too many roles": {"aud": US, "roles": ["a"] * 250_000},
+        "too deep": {"aud": US, "x": "DEEP"},
+    }
+
+    async def introspect(request: Request) -> Response:
+        name = str((await request.form())["token"])
+        body = dumps({"active": True, "sub": "ada", **answers[name]})
+        return Response(body.replace('"DEEP"', "[" * 20_000 + "]" * 20_000), media_type="application/json")
+
+    app = Starlette(routes=[Route("/introspect", introspect, methods=["POST"])])
+    found: dict[str, bool] = {}
+    async with serving(app) as url:
+        asked = AskedTokens(Issuer(url=url, audience=US, introspection_endpoint=f"{url}/introspect"), clock=clock)
+        for name in answers:
+            async with turns_counted() as turns:
+                found[name] = await asked.verify_token(name) is not None
+            assert turns.held < 30_000, name
+    assert found == {"audiences": True, "roles": True, "words": True, "too many roles": False, "too deep": False}
 
 
 async def test_a_token_ends_by_the_clock(real: RealIssuer, clock: FakeClock) -> None:

@@ -171,6 +171,12 @@ def test_each_event_loop_has_connections_of_its_own_and_closes_them() -> None:
         ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0.0),
         ({"retry-after": "7", "retry-after-ms": "1500"}, 1.5),
         ({"retry-after-ms": "x"}, None),
+        ({"retry-after": "9" * 400}, None),
+        ({"retry-after-ms": "inf"}, None),
+        ({"retry-after-ms": "nan"}, None),
+        ({"retry-after": "Mon, 01 Jan 2026 00:00:00 99999999999999999999"}, None),
+        ({"retry-after": "Mon, 01 Jan 2026 00:00:99999999999999999999 GMT"}, None),
+        ({"retry-after": "Mon, 99999999999 Jan 2026 00:00:00 GMT"}, None),
     ],
 )
 def test_when_to_come_back_is_read_in_every_form(headers: dict[str, str], seconds: float | None) -> None:

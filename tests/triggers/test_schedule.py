@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from actum.core.errors import UsageError
 from actum.triggers.schedule import Schedule
+from tests.effort import effort
 from tests.endurance import share
 
 pytestmark = pytest.mark.row("A6")
@@ -83,6 +84,19 @@ def test_what_can_not_be_a_schedule_is_refused_with_what_to_write() -> None:
         ("0 7 * * *", "Mars/Olympus", "Europe/Berlin"),
         ("0 7 * * *", "../../etc/passwd", "time zone"),
         ("", "UTC", "five fields"),
+        (f"{','.join(['*/1'] * 20_000)} * * * *", "UTC", "at most 1000 characters"),
+        ("1" * 5_000 + " * * * *", "UTC", "at most 1000 characters"),
     ):
         with pytest.raises(UsageError, match=word):
             Schedule(expression, zone)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+@pytest.mark.parametrize(
+    "expression", ["0 0 29 2 MON#5", "0 0 */31 2 SUN", "59 23 31 12 *", "0 0 L 2 MON", "0 0 29 2 *"]
+)
+def test_times_that_come_once_in_years_are_found_with_little_work(expression: str, zone: str) -> None:
+    with effort() as spent:
+        schedule = Schedule(expression, zone)
+        schedule.between(0.0, 1_700_000_000.0, most=100)
+    assert spent.calls < 30_000

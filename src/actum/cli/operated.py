@@ -704,7 +704,7 @@ def _json(text: str) -> Json:
     """A value as JSON; a text that is none stands for itself."""
     try:
         value: Json = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return text
     return value
 

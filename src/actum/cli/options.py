@@ -250,7 +250,7 @@ def extra(said: str) -> tuple[str, Json]:
         raise UsageError("--extra {said}: give a name and a value, as in --extra reasoning_effort=high", said=said)
     try:
         value: Json = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         value = text
     return name, value
 

@@ -43,6 +43,8 @@ KEYS_ANEW_S = 30.0
 KEYS_MAX = 100
 """Keys of an issuer that are read at most: each costs as much as the check of a token, and issuers publish a few."""
 _TOKEN_MAX = 16_384
+_ANSWER_MAX = 65_536
+"""Bytes of what an issuer answers of a token: four times what a token can say itself."""
 
 
 class Issuer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -145,7 +147,7 @@ class SignedTokens:
                 issuer=self._issuer.url,
                 options=_OPTIONS,
             )
-        except (jwt.PyJWTError, KeyError, TypeError, ValueError):
+        except (jwt.PyJWTError, KeyError, TypeError, ValueError, RecursionError):
             return None
         identity = _claimed(claims, self._issuer, self._clock.now())
         return Checked(identity, claims) if identity is not None else None
@@ -219,7 +221,7 @@ class AskedTokens:
             answer = await self._fetcher.post(self._issuer.introspection_endpoint, headers, body)
         except HttpFailure:
             return None
-        claims = _object(answer.body) if answer.status == 200 else None
+        claims = _object(answer.body) if answer.status == 200 and len(answer.body) <= _ANSWER_MAX else None
         if not claims or claims.get("active") is not True or claims.get("iss", self._issuer.url) != self._issuer.url:
             return None
         return _claimed(claims, self._issuer, self._clock.now())
@@ -239,7 +241,8 @@ def _claimed(claims: JsonObject, issuer: Issuer, now: float) -> Identity | None:
     """Whose token has these claims; None when the token is not for us, not valid now, or of nobody."""
     audience, ends, begins = claims.get("aud"), claims.get("exp", float("inf")), claims.get("nbf", 0)
     meant = [audience] if isinstance(audience, str) else audience if isinstance(audience, list) else []
-    if issuer.audience.removesuffix("/") not in [str(one).removesuffix("/") for one in meant]:
+    ours = issuer.audience.removesuffix("/")
+    if ours not in meant and f"{ours}/" not in meant:
         return None
     if not isinstance(ends, int | float) or not isinstance(begins, int | float):
         return None
@@ -274,7 +277,7 @@ def _words(value: Json) -> tuple[str, ...]:
     """A list of words, or words with blanks between them."""
     if isinstance(value, str):
         return tuple(value.split())
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    return tuple([one for one in value if type(one) is str]) if isinstance(value, list) else ()
 
 
 def _fetcher(issuer: Issuer) -> Fetcher:

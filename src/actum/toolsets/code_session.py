@@ -241,7 +241,7 @@ class PythonSession:
             line += part
         try:
             answer = msgspec.json.decode(line, type=_Answer)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise await self._ended(process) from None
         if answer.id != asked["id"]:
             raise await self._ended(process)

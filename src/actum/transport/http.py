@@ -8,6 +8,7 @@ To import this takes longer than `import actum` may, because of httpx2: it is lo
 from __future__ import annotations
 
 import functools
+import math
 import socket
 import ssl
 from collections.abc import Mapping
@@ -100,9 +101,9 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             seconds = float(value)
         else:
             seconds = parsedate_to_datetime(value).timestamp() - now
-    except ValueError:
+    except (ValueError, OverflowError):  # a time zone that no number holds
         return None
-    return max(0.0, seconds)
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 @functools.cache

@@ -17,6 +17,9 @@ from cronsim import CronSim, CronSimError
 
 from ..core.errors import UsageError
 
+CHARS_MAX = 1_000
+"""Characters of an expression; each minute named by its number takes 169."""
+
 
 class Schedule:
     """Points in time.
@@ -30,6 +33,8 @@ class Schedule:
     """
 
     def __init__(self, expression: str, zone: str = "UTC") -> None:
+        if len(expression) > CHARS_MAX:
+            raise UsageError("a schedule has at most {most} characters", most=CHARS_MAX)
         if len(expression.split()) != 5:
             raise UsageError(
                 "the schedule {expression!r} needs five fields: minute, hour, day of the month, month, day of the week",

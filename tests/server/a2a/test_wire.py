@@ -214,6 +214,9 @@ async def test_cards_have_every_form_and_a_signature_that_the_official_verifier_
             f"{root}/agent-card.json", headers={"if-modified-since": both.headers["last-modified"]}
         )
         assert since.status_code == 304
+        for no_date in ("soon", "Mon, 01 Jan 2026 00:00:00 99999999999999999999", "Mon, 99999999999 Jan 2026 00:00:00"):
+            whole = await it.client.get(f"{root}/agent-card.json", headers={"if-modified-since": no_date})
+            assert whole.status_code == 200
         assert strict.headers["etag"] != both.headers["etag"]
         extended = await it.ask("GetExtendedAgentCard", {})
         assert "pay" in [skill["name"] for skill in extended["result"]["skills"]]

@@ -262,5 +262,5 @@ def _has_it(request: Request, etag: str, made_at: int) -> bool:
     since = request.headers.get("if-modified-since", "")
     try:
         return bool(since) and parsedate_to_datetime(since).timestamp() >= made_at
-    except ValueError:
+    except (ValueError, OverflowError):  # a time zone that no number holds
         return False

@@ -193,7 +193,7 @@ class TaskFold:
         if self._is_structured:
             try:
                 data = msgspec.json.decode(said)
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, RecursionError):
                 pass
             else:
                 part: A2APart = A2AData(data=data, media_type="application/json")

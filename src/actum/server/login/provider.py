@@ -263,7 +263,7 @@ class LoginProvider:
 def _object(fetched: Fetched) -> JsonObject | None:
     try:
         return msgspec.json.decode(fetched.body, type=dict[str, Json])
-    except (msgspec.DecodeError, ValueError):
+    except (ValueError, RecursionError):
         return None
 
 

@@ -117,6 +117,6 @@ def _trouble(status: int, error: ModelError) -> Trouble | None:
 def _is_object(body: bytes) -> bool:
     try:
         msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True

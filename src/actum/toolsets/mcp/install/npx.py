@@ -224,7 +224,7 @@ def _read_lock(folder: Path) -> bytes:
 def _packages(lock: bytes, own: str) -> tuple[InstalledPackage, ...]:
     try:
         locked = msgspec.json.decode(lock, type=_Lock).packages
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError("the lock file of npm can't be read: {why}", why=error) from None
     found = [
         InstalledPackage(path.rpartition("node_modules/")[2], each.version, each.integrity)
@@ -244,7 +244,7 @@ def _program(folder: Path, words: _NpxWords) -> Path:
     package = folder / "node_modules" / words.name
     try:
         manifest = msgspec.json.decode((package / "package.json").read_bytes(), type=_Manifest)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError("the package {why} can't be read: {hint_why}", why=words.name, hint_why=error) from None
     last = manifest.name.rpartition("/")[2]
     programs = {last: manifest.bin} if isinstance(manifest.bin, str) else manifest.bin
