@@ -26,6 +26,7 @@ from actum.core.message import Reply, ToolMessage
 from actum.core.model import Request
 from actum.policy.rules import Rule, Rules
 from actum.testing import ScriptedModel
+from tests.patience import HANGS_S
 from tests.server.models.desk import Desk, desk
 from tests.server.models.test_agents import AnyClient, anthropic_of, openai_of
 
@@ -299,7 +300,7 @@ class Paying:
         await self._begun.wait()
         (run,) = await server.journal.runs()
         headers = {"authorization": f"Bearer {server.keys['ann']}"}
-        async with httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+        async with httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S, trust_env=False) as http:
             assert (await http.post(f"/v1/runs/{run.run_id}/cancel", json={}, headers=headers)).status_code == 200
 
 
