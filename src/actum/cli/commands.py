@@ -265,6 +265,16 @@ COMMANDS: Mapping[str, KnownCommand] = {
             ),
         },
     ),
+    "memory": KnownCommand(
+        "records.memory:app",
+        "What is remembered of you across conversations: list, search, show, forget.",
+        {
+            "list": "List what is remembered of you, the latest first.",
+            "search": "Find what is remembered of you by words, what fits best first.",
+            "show": "Show a turn or a note, whole.",
+            "forget": "Forget a turn or a note, with every turn that says the words of the note.",
+        },
+    ),
     "audit": KnownCommand(
         "records.audit:show_audit", "Who called what, when, with what, why it was allowed, and what came back."
     ),

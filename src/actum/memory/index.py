@@ -19,7 +19,7 @@ from msgspec import Struct
 from ..core.language.words import is_sign, terms_of
 from ..core.message import UserMessage
 from ..core.run.record import Ended, Record, Started
-from ..core.stored.word_index import Found, Space, Terms, WordIndex
+from ..core.stored.word_index import Found, IndexedItem, Space, Terms, WordIndex
 from ..core.stores import RecordPlace, RunView, Transaction
 from . import ranking
 from .notes import KeptNote, has_gaps, is_out, notes_of, out_of
@@ -153,7 +153,7 @@ def find(
         inside = {
             row.number
             for row in transaction.find(INDEX.items, where={"principal": space.principal, "space": space.name})
-            if times.holds(_read(row.note).at)
+            if times.holds(occasion_of(row).at)
         }
         scores = {number: score for number, score in scores.items() if number in inside}
     said = {
@@ -173,7 +173,7 @@ def find(
     hits = _notes(transaction, space, weights, found, times)
     for number, score in ranking.ranked(scores, said, conversations, spans):
         item = INDEX.item(transaction, space, number)
-        if item is not None and times.holds((occasion := _read(item.note)).at):
+        if item is not None and times.holds((occasion := occasion_of(item)).at):
             hits.append(Hit(item.item, occasion, score, number in own))
         if len(hits) == limit + NOTES_FOUND_MAX:
             break
@@ -214,9 +214,14 @@ def _notes(
     return sorted(hits, key=lambda hit: -hit.score)[:NOTES_FOUND_MAX]
 
 
+def occasion_of(item: IndexedItem) -> Occasion:
+    """Where and when an item of the index was said."""
+    return _read(item.note)
+
+
 def _said(transaction: Transaction, space: Space, number: int) -> Occasion | None:
     item = INDEX.item(transaction, space, number)
-    return None if item is None else _read(item.note)
+    return None if item is None else occasion_of(item)
 
 
 def _read(note: str) -> Occasion:

@@ -94,18 +94,18 @@ async def recall(
         await stores.rebuild(FEATURE.name)
         preferences, hits = await read()
     turns = await read_turns(journal, user, [hit.item for hit in hits if hit.note is None])
-    known = {_plain(text) for text in told} | {_plain(note.said) for note in preferences}
+    known = {plain(text) for text in told} | {plain(note.said) for note in preferences}
     found: dict[str, Recalled] = {}
     for hit in hits:
         said = hit.note.said if hit.note is not None else turns[hit.item].said if hit.item in turns else ""
         words = [said] if hit.note is not None or not said else words_of(turns[hit.item].started)
-        if not said or not hit.is_own or known.issuperset(map(_plain, words)):
+        if not said or not hit.is_own or known.issuperset(map(plain, words)):
             continue
         kind: Kind = "turn" if hit.note is None else "note"
         named = _named(hit.item, kind, hit.said.at, hit.score, excerpt(said, _terms(question)))
-        before = found.setdefault(_plain(said), named)
+        before = found.setdefault(plain(said), named)
         if before.at < named.at:  # the same words were said again, and are told once
-            found[_plain(said)] = structs.replace(named, score=before.score)
+            found[plain(said)] = structs.replace(named, score=before.score)
     always = [
         (_named(note.id, "preference", note.at, 0.0, excerpt(note.said, ())), note.said)
         for note in reversed(preferences)
@@ -220,7 +220,8 @@ def _terms(question: str) -> set[str]:
     return {term for term in terms if not is_sign(term)} or terms
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A text without regard to white space and capital letters."""
     return " ".join(text.casefold().split())
 
 

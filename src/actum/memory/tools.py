@@ -24,14 +24,15 @@ from ..core.stores import Transaction
 from ..core.tool import Tool
 from ..journal.recording import CallRef, RunState
 from .feature import FEATURE, take_into_use
-from .index import INDEX, Hit, Times, find, words_of
+from .index import Hit, Times, find, words_of
+from .items import forget
 from .memory import Memory
-from .notes import NOTE_CHARS_MAX, NOTES_MAX, Dropped, Kept, KeptNote, drop, notes_of
-from .recall import RecordedTurn, excerpt, read_turns
+from .notes import NOTE_CHARS_MAX, NOTES_MAX, Dropped, Kept, KeptNote, notes_of
+from .recall import RecordedTurn, excerpt, plain, read_turns
 
 RECALL, REMEMBER, FORGET = "recall", "remember", "forget_memory"
 FOUND, FOUND_MAX = 5, 50
-RUNS_LOOKED_AT, QUOTING_MAX = 50, 500
+RUNS_LOOKED_AT = 50
 """So far back in a conversation the words of a quote are looked for."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -151,7 +152,7 @@ class MemoryTools:
         notes = await stores.read(context.tenant, look)
         if replaces and replaces not in {note.id for note in notes}:
             raise _wrong("replaces", "the id of a note of this user", replaces)
-        known = next((note for note in notes if _plain(note.said) == _plain(quote) and note.id != replaces), None)
+        known = next((note for note in notes if plain(note.said) == plain(quote) and note.id != replaces), None)
         if known is not None:
             return _note(known)
         if len(notes) >= NOTES_MAX:
@@ -176,35 +177,13 @@ class MemoryTools:
         asked = await context.elicit(f"{_ASKS}\n" + "\n".join(f"- {dumps(excerpt(text, ()))}" for text in words))
         if asked.action != "accept":
             return {"forgotten": []}
-        quoting = await self._quoting(list(chosen.values()), context, journal)
-        items = dict.fromkeys(chosen, "") | {
-            name: turn.started.conversation for name, turn in {**turns, **quoting}.items()
-        }
-        context.note(Dropped(self._space, items))
+        items = {**chosen, **dict.fromkeys(turns, "")}
 
-        def forget(transaction: Transaction) -> None:
-            drop(transaction, whose, items, journal.now())
-            INDEX.remove(transaction, whose, items)
+        def put_on_record(dropped: Mapping[str, str]) -> None:
+            context.note(Dropped(self._space, dict(dropped)))
 
-        await stores.transact(context.tenant, forget)
-        return {"forgotten": list(items)}
-
-    async def _quoting(self, quotes: Sequence[str], context: Context, journal: Journal) -> Mapping[str, RecordedTurn]:
-        """The turns in which a quote is, with this run: else the words of a forgotten note would be found there."""
-        stores, whose = await take_into_use(journal), Space(context.principal, self._space)
-        names = [context.run_id] if quotes else []
-        for quote in quotes:
-            now = datetime.fromtimestamp(journal.now()).astimezone()
-            look = partial(find, space=whose, question=quote, now=now, limit=QUOTING_MAX)
-            hits = await stores.read(context.tenant, look, caught_up=FEATURE.name)
-            names += [hit.item for hit in hits if hit.note is None]
-        plain = [_plain(quote) for quote in quotes]
-        turns = await read_turns(journal, context.user, list(dict.fromkeys(names)))
-        return {
-            name: turn
-            for name, turn in turns.items()
-            if any(quote in _plain(f"{turn.said} {turn.answered}") for quote in plain)
-        }
+        dropped = await forget(journal, context.user, self._space, items, put_on_record, under_way=context.run_id)
+        return {"forgotten": list(dropped)}
 
 
 _ASKS = "Forget this for good?"
@@ -250,12 +229,8 @@ def _recalled(state: RunState) -> list[Mapping[str, Json]]:
 
 def _run_with(quote: str, heard: Mapping[str, Sequence[str]]) -> str:
     """The run in which the user said some words; empty for none."""
-    plain = _plain(quote)
-    return next((run_id for run_id, texts in heard.items() if any(plain in _plain(text) for text in texts)), "")
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    words = plain(quote)
+    return next((run_id for run_id, texts in heard.items() if any(words in plain(text) for text in texts)), "")
 
 
 def _items(structured: object) -> Sequence[Mapping[str, Json]]:

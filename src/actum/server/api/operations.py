@@ -19,7 +19,7 @@ from ...features.operation import ApiReply, ApiRequest, Application, Events, Ope
 from ...runs.administration import put_on_record
 from ..paths import TAKEN, place_of
 from ..scopes import SCOPES
-from . import agents, audit, connections, keys, published, secrets, session, sessions
+from . import agents, audit, connections, keys, memories, published, secrets, session, sessions
 from .approvals import operations as approvals
 from .definitions import applying
 from .runs import comparing, feed, files, timeline
@@ -43,6 +43,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *tasks.OPERATIONS,
     *approvals.OPERATIONS,
     *sessions.OPERATIONS,
+    *memories.OPERATIONS,
     *audit.OPERATIONS,
     *agents.OPERATIONS,
     *published.AGENT_OPERATIONS,

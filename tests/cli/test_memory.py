@@ -1,0 +1,48 @@
+"""`actum memory`: what is remembered of the user of this machine, found, shown and forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+
+import pytest
+from typer.testing import Result
+
+from actum import Agent
+from actum.cli.show.terminal import who
+from actum.storage.sqlite import SQLiteJournal
+from actum.testing import ScriptedModel
+
+pytestmark = pytest.mark.row("A2")
+
+Run = Callable[..., Result]
+RECORD = ("--journal", "runs.db")
+
+
+async def told(said: str, principal: str) -> str:
+    journal = SQLiteJournal("runs.db")
+    result = await Agent(ScriptedModel(["Fine."]), name="desk", journal=journal, memory="user").run(
+        said, principal=principal
+    )
+    await journal.close()
+    return result.run_id
+
+
+def test_what_is_remembered_is_listed_found_shown_and_forgotten(run: Run) -> None:
+    mine, theirs = (asyncio.run(told("My boat is red.", principal)) for principal in (who(), "somebody"))
+    listed = run("memory", "list", *RECORD).stdout
+    assert mine in listed
+    assert theirs not in listed
+    assert [each["id"] for each in json.loads(run("memory", "search", "boats", "--json", *RECORD).stdout)["items"]] == [
+        mine
+    ]
+    assert "Nothing fits." in run("memory", "search", "boats", "--space", "cook", *RECORD).stderr
+    assert "My boat is red." in run("memory", "show", mine, *RECORD).stdout
+    refused = run("memory", "show", theirs, *RECORD)
+    assert refused.exit_code != 0
+    assert "there is no such memory" in refused.stderr
+    forgotten = run("memory", "forget", mine, *RECORD)
+    assert mine in forgotten.stdout
+    assert f"actum journal forget {mine}" in forgotten.stderr
+    assert "Nothing is remembered." in run("memory", "list", *RECORD).stderr
