@@ -238,6 +238,13 @@ async def test_ten_thousand_steps_and_a_step_of_a_megabyte_are_refused() -> None
         assert result.plan == ()
 
 
+async def test_an_agent_with_other_tools_still_plans() -> None:
+    one, _ = agent([planned("done A"), "Here."], plan="first")
+    assert [each.name for each in await one.with_tools([find]).list_tools()] == ["find", "update_plan"]
+    result = await one.with_tools([find]).run("Do it.")
+    assert [each.step for each in result.plan] == ["A"]
+
+
 async def test_a_plan_is_the_same_after_a_resume_in_another_process() -> None:
     journal = MemoryJournal()
     for fresh in (True, False):

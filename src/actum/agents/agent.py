@@ -209,7 +209,7 @@ class Agent(AgentParts, Generic[Output]):
         self._brief = Brief.of(instructions, output_type, check, tries, references=references)
         self._redaction = redaction
         self._dialect = dialect
-        self._plans = bool(plan)
+        self.plans = bool(plan)
         self._named = AgentName()
         self._completes = self._base = None
 
@@ -381,7 +381,7 @@ class Agent(AgentParts, Generic[Output]):
                 )
                 earlier = Before(messages=given if above is None else from_agent(given))
             asked = with_attachments(question, options.attachments, earlier.handles())
-            plan = plan_in(earlier.messages) if self._plans else ()
+            plan = plan_in(earlier.messages) if self.plans else ()
             heard = await news(journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(
                 agent=self.name,
@@ -730,7 +730,7 @@ class Agent(AgentParts, Generic[Output]):
                 return run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model))
 
             planning = None
-            if self._plans and allows(started.tool_choice, UPDATE_PLAN):
+            if self.plans and allows(started.tool_choice, UPDATE_PLAN):
                 planning = Planning(run.phrases, plan_in(before), run.path.polled, run.path.changes)
             driver = Driver(
                 run=run,

@@ -260,7 +260,7 @@ class Driver(Struct, kw_only=True, dict=True):
             ReplayDiverged: it is.
         """
         ended = finish.status == "done" or finish.stop_reason in (INVALID_OUTPUT, PLAN_OPEN)
-        if ended and self._steps < self._recorded and not self.accept:
+        if ended and self._steps < self._recorded and not self.accept and not self._is_taken_over:
             raise ReplayDiverged(
                 "run {run}: at step {steps} an answer ends the run that was refused before. Resume with the output "
                 "type, check and tries that it was started with, pass accept=True, or fork the run.",
@@ -288,9 +288,7 @@ class Driver(Struct, kw_only=True, dict=True):
         return hashlib.sha256((self.transcript.digest + tools).encode()).hexdigest()
 
     def _compare(self, recorded: str, tools: str) -> None:
-        started = self.run.state.beginning()
-        taken_over = bool(started.forked) and self._reply_number <= started.fork_at
-        if recorded != self._intention(tools) and not self.accept and not taken_over:
+        if recorded != self._intention(tools) and not self.accept and not self._is_taken_over:
             raise ReplayDiverged(
                 "run {run}: at step {steps} the model would be asked something else than it was. "
                 "Resume with the prompt, tools and version it was started with, pass accept=True, or "
@@ -298,6 +296,12 @@ class Driver(Struct, kw_only=True, dict=True):
                 run=self.run.context.run_id,
                 steps=self._steps,
             )
+
+    @property
+    def _is_taken_over(self) -> bool:
+        """The latest reply was given to another run, from which this one branched off."""
+        started = self.run.state.beginning()
+        return bool(started.forked) and self._reply_number <= started.fork_at
 
     async def _notice_tools(self) -> None:
         """Before the model is asked: tools may have come and gone, and where they are many, some are chosen."""

@@ -26,6 +26,7 @@ from .agent_tool import AgentTool
 from .brief import Brief
 from .identity import AgentRef, Naming, digest_of
 from .options import AgentFields
+from .planning import PlanToolset
 from .tool_choice import ChosenTools, check_names, read_tool_choice
 
 Completes = Callable[["AgentParts", str, Mapping[str, int] | None], Awaitable["AgentParts"]]
@@ -40,6 +41,7 @@ class AgentParts:
         model: what answers.
         settings: how the model is asked.
         truncation, tool_choice: as for `Agent`.
+        plans: whether the model writes down plans.
         memory: what the agent remembers of its users; None where each of its runs stands alone.
         runner: makes the calls.
     """
@@ -49,6 +51,7 @@ class AgentParts:
     settings: ModelSettings
     truncation: Literal["auto", "disabled"]
     tool_choice: ToolChoice
+    plans: bool
     memory: Memory | None
     runner: Runner
     _brief: Brief
@@ -230,7 +233,8 @@ class AgentParts:
             BadTool: a schema is bad.
         """
         other = copy.copy(self)
-        other.runner = self.runner.with_tools([*tools, *tools_of(self.memory)])
+        own: list[Toolish] = [PlanToolset()] if self.plans else []
+        other.runner = self.runner.with_tools([*tools, *own, *tools_of(self.memory)])
         return other
 
     def with_client_tools(self, tools: Sequence[Tool], answer_schema: JsonObject | None = None) -> Self:
