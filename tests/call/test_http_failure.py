@@ -65,19 +65,19 @@ def serving() -> Iterator[str]:
 
 
 def by_requests(url: str) -> str:
-    answer = requests.get(url, timeout=0.3)
+    answer = requests.get(url, timeout=(5, 0.3))
     answer.raise_for_status()
     return answer.text
 
 
 def by_httpx(url: str) -> str:
-    answer = httpx.get(url, timeout=0.3)
+    answer = httpx.get(url, timeout=httpx.Timeout(0.3, connect=5))
     answer.raise_for_status()
     return answer.text
 
 
 async def by_httpx2(url: str) -> str:
-    async with httpx2.AsyncClient(timeout=0.3) as client:
+    async with httpx2.AsyncClient(timeout=httpx2.Timeout(0.3, connect=5)) as client:
         answer = await client.get(url)
         answer.raise_for_status()
         return answer.text
