@@ -12,7 +12,7 @@ from ...compose.administration import open_application
 from ...core.errors import UsageError
 from ...core.json import Json
 from ...features.definition import DefinitionKind
-from ...server.api.definitions.applying import OPERATIONS, DefinitionsApplied, kind_of, kinds_of
+from ...server.api.applying import OPERATIONS, DefinitionsApplied, kind_of, kinds_of
 from .. import loading, options
 from ..exit_codes import DONE
 from ..language import tr

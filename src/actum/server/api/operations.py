@@ -19,9 +19,8 @@ from ...features.operation import ApiReply, ApiRequest, Application, Events, Ope
 from ...runs.administration import put_on_record
 from ..paths import TAKEN, place_of
 from ..scopes import SCOPES
-from . import agents, audit, connections, keys, memories, published, secrets, session, sessions
+from . import agents, applying, audit, connections, keys, memories, published, secrets, session, sessions
 from .approvals import operations as approvals
-from .definitions import applying
 from .runs import comparing, feed, files, timeline
 from .runs import operations as runs
 from .tasks import operations as tasks

@@ -14,20 +14,20 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct, structs
 
-from ....core.call import Problem
-from ....core.definition import BadText, NameTaken, ReadDefinition, TextProblem
-from ....core.errors import UsageError
-from ....core.stored.definitions import DefinitionDeed, Publication, StaleDraft, checked_name, text_digest
-from ....features.definition import DefinitionKind
-from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
-from ....features.refusal import Refusal
-from ....runs.staged import StagedDefinitions, staged_in
-from ...scopes import allows, wants
-from ..api import Api
-from ..published import AGENTS, PROMPTS
-from ..tools.kind import TOOLS
-from ..workflows.kind import WORKFLOWS
-from .operations import permit_of, publisher_of, refusing
+from ...core.call import Problem
+from ...core.definition import BadText, NameTaken, ReadDefinition, TextProblem
+from ...core.errors import UsageError
+from ...core.stored.definitions import DefinitionDeed, Publication, StaleDraft, checked_name, text_digest
+from ...features.definition import DefinitionKind
+from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
+from ...features.refusal import Refusal
+from ...runs.staged import StagedDefinitions, staged_in
+from ..scopes import allows, wants
+from .api import Api
+from .definitions.operations import permit_of, publisher_of, refusing
+from .published import AGENTS, PROMPTS
+from .tools.kind import TOOLS
+from .workflows.kind import WORKFLOWS
 
 KINDS = (PROMPTS, WORKFLOWS, TOOLS, AGENTS)
 """The kinds of actum itself. Each may refer to those before it."""
