@@ -28,7 +28,7 @@ SHOWN_MAX = 12
 
 _REFERENCE = re.compile(rf"\$\{{\s*(\d{{1,6}})({PATH})\s*\}}")
 _LIKE_ONE = re.compile(r"\$\{\s*\d[^{}]*\}")
-_HINT = "a reference is the whole value of an argument, as in ${1.name}; else make this call in your next reply"
+_HINT = "a reference as the whole value of an argument, as in ${1.name}; else make this call in your next reply"
 
 
 class ResultReference(Struct, frozen=True):
