@@ -1,5 +1,7 @@
 """Expressions: what they come to, what they are given, and where their values came from."""
 
+import json
+
 import pytest
 
 from actum.core.errors import UsageError
@@ -78,7 +80,11 @@ def test_an_expression_is_given_only_what_it_names() -> None:
 def test_lists_that_are_collected_are_those_of_the_language() -> None:
     for source, expected in (
         ("[1, 2, 3].map(x, x > 1, x * 2)", [4, 6]),
-        ("{'a': 1, 'b': 2}.map(k, k)", ["a", "b"]),
+        ("{'e': 1, 'b': 2, 'd': 3, 'a': 4, 'c': 5}.map(k, k)", ["a", "b", "c", "d", "e"]),
+        ("[{'d': 1, 'b': 2, 'c': 3, 'a': 4}].map(l, l.map(k, k))", [["a", "b", "c", "d"]]),
+        ("{3: 1, 1: 2, 2: 3}.map(k, k)", [1, 2, 3]),
+        ("distinct([{'b': 1, 'a': 2, 'c': 3}, {'c': 3, 'a': 2, 'b': 1}])", [{"a": 2, "b": 1, "c": 3}]),
+        ("{'b': 1, 'a': 0, 'd': 1, 'c': 1}.filter(k, k > 'b')", ["c", "d"]),
         ("[[1, 2], [3]].map(l, l.map(x, x + 1))", [[2, 3], [4]]),
         ("[[1, 2], [3]].filter(l, size(l) > 1).map(l, l[0])", [1]),
         ("['a,b', '('] . map ( x , [x + \"),\"][0] )", ["a,b),", "(),"]),
@@ -87,6 +93,8 @@ def test_lists_that_are_collected_are_those_of_the_language() -> None:
         ("[1.5, 'a', null].map(x, type(x) == string)", [False, True, False]),
     ):
         assert compile_value({"cel": source}).value(Place()) == expected, source
+    made = compile_value({"cel": "{'e': 1, 'b': 2, 'd': 3, 'a': 4, 'c': 5}"}).value(Place())
+    assert json.dumps(made) == '{"a": 4, "b": 2, "c": 5, "d": 3, "e": 1}'
     for source in ("[1, 0].map(x, 1 / x)", "[1, 2].filter(x, x)", "'abc'.map(x, x)"):
         with pytest.raises(NoValue):
             compile_value({"cel": source}).value(Place())

@@ -27,8 +27,8 @@ BUILT_IN = frozenset(
 LOOPS_MAX = 2
 """A program may hold so many macros that go through a list."""
 
-_PUT, _TAKEN = "_put", "_taken"
-_OWN = re.compile(rf"(?<!\w)({_PUT}|{_TAKEN})\s*\(")
+_ORDERED, _PUT, _TAKEN = "_ordered", "_put", "_taken"
+_OWN = re.compile(rf"(?<!\w)({_ORDERED}|{_PUT}|{_TAKEN})\s*\(")
 _TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "string", "uint"})
 _LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w*)")
 _NAMED = re.compile(r"[A-Za-z]\w*")
@@ -64,7 +64,7 @@ class CelProgram:
             raise UsageError("conditions need CEL: pip install 'actum[policy]'") from None
         shown = shown or text
         try:
-            self._program = cel.compile(_collecting(text))
+            self._program = cel.compile(_collecting(_ordering(text)))
         except ValueError as error:
             raise UsageError("{shown!r} is no CEL: {first_line}", shown=shown, first_line=first_line(error)) from None
         if _takes_patterns_of_values(text):
@@ -106,15 +106,53 @@ class CelProgram:
         def taken(_: object, number: int) -> list[object]:
             return collected[number]
 
-        every = {**functions, _PUT: put, _TAKEN: taken}
-        noting = {name: _noting(name, function, failures) for name, function in every.items()}
+        own = {_ORDERED: _ordered, _PUT: put, _TAKEN: taken}
+        noting = {name: _noting(name, function, failures) for name, function in own.items()}
+        noting |= {name: _noting(name, _given_in_order(function), failures) for name, function in functions.items()}
         try:
             value: object = self._program.execute(self._context(dict(variables), noting))
         except Exception as error:  # noqa: BLE001  # the library raises a dozen kinds: all of them mean that there is no value
             raise ProgramFailed(failures[0] if failures else first_line(error)) from None
         if failures:
             raise ProgramFailed(failures[0])
-        return value
+        return _in_order(value)
+
+
+def _ordering(text: str) -> str:
+    """A program whose macros go through the keys of a map in their order.
+
+    The library keeps maps in another order in each process, so a run that is resumed would see other lists, and
+    `exists` another failure.
+
+    >>> _ordering("a.filter(x, x > 1)")
+    'a._ordered().filter(x, x > 1)'
+    """
+    pieces: list[str] = []
+    at = 0
+    for macro in MACRO.finditer(bare_of(text)):
+        pieces += (text[at : macro.start()], f".{_ORDERED}()")
+        at = macro.start()
+    return "".join([*pieces, text[at:]])
+
+
+def _ordered(value: object) -> object:
+    """The keys of a map in their order; another value as it is."""
+    return sorted(value, key=_rank) if isinstance(value, dict) else value
+
+
+def _rank(key: object) -> tuple[str, str | int]:
+    return type(key).__name__, key if isinstance(key, int) else str(key)
+
+
+def _in_order(value: object) -> object:
+    """A value of the library, its maps in the order of their keys."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value, key=_rank)}
+    return [_in_order(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _given_in_order(function: Callable[..., object]) -> Callable[..., object]:
+    return lambda *given: function(*map(_in_order, given))
 
 
 def _collecting(text: str) -> str:
