@@ -184,7 +184,7 @@ def _hushed(record: logging.LogRecord) -> bool:
     if record.levelno > logging.DEBUG:
         record.levelno, record.levelname = logging.DEBUG, "DEBUG"
         record.exc_info = record.exc_text = None
-    return True
+    return logging.getLogger(record.name).isEnabledFor(record.levelno)
 
 
 def _discreet(record: logging.LogRecord) -> bool:
