@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import cProfile
+import gc
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -20,6 +21,18 @@ class Effort:
 
 
 @contextmanager
+def _uncollected() -> Iterator[None]:
+    """A block in which nothing is cleared away: what other tests left behind is not the work of this one."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@contextmanager
 def effort() -> Iterator[Effort]:
     """Counts what the block does.
 
@@ -29,11 +42,12 @@ def effort() -> Iterator[Effort]:
         assert spent.calls < 10
     """
     spent, profile = Effort(), cProfile.Profile()  # which counts in C: a counter in Python takes many times longer
-    profile.enable()
-    try:
-        yield spent
-    finally:
-        profile.disable()
+    with _uncollected():
+        profile.enable()
+        try:
+            yield spent
+        finally:
+            profile.disable()
         spent.calls = sum(entry.callcount for entry in profile.getstats())
 
 
@@ -67,10 +81,11 @@ async def turns_counted() -> AsyncIterator[Turns]:
     """Counts what this thread does between two turns of its event loop."""
     turns, before = Turns(), sys.getprofile()
     turning = asyncio.create_task(turns.turn())
-    sys.setprofile(turns.count)  # of this thread alone
-    try:
-        yield turns
-    finally:
-        sys.setprofile(before)
-        turning.cancel()
-        turns.note()  # of the last turn, which has no other behind it
+    with _uncollected():
+        sys.setprofile(turns.count)  # of this thread alone
+        try:
+            yield turns
+        finally:
+            sys.setprofile(before)
+            turning.cancel()
+            turns.note()  # of the last turn, which has no other behind it

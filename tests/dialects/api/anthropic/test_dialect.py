@@ -546,8 +546,13 @@ def test_every_answer_of_the_corpus_can_be_told_again(path: Path) -> None:
 
 
 def _plain(part: ReplyPart) -> ReplyPart:
-    """A call with its arguments as they are written: those that were mended or never were text, anew."""
-    if not isinstance(part, ToolCall) or (part.raw and not part.repairs):
+    """A call with its arguments as they are written: those that were mended or never were text, anew. A repeat of it
+    is not told again.
+    """
+    if not isinstance(part, ToolCall):
+        return part
+    part = msgspec.structs.replace(part, repeats=())
+    if part.raw and not part.repairs:
         return part
     return msgspec.structs.replace(part, raw=msgspec.json.encode(part.arguments).decode(), repairs=())
 
