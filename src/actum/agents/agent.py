@@ -40,6 +40,7 @@ from ..core.secrets.store import SecretSource
 from ..core.tool import named_tools
 from ..core.under_way import call_under_way
 from ..core.user import User
+from ..dialects.base import Dialect
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
@@ -74,6 +75,7 @@ from .conversation import Before, before, handles_before, history_of, media, tal
 from .driver import Driver
 from .gates import TRIES, CheckAnswer
 from .given_history import history_given, size_of_history
+from .identity import dialect_part
 from .options import AgentOptions, RunKeywords
 from .parts import AgentParts
 from .planning import Planning, PlanToolset, plan_in, told_plan
@@ -114,7 +116,8 @@ class Agent(AgentParts, Generic[Output]):
         journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default. Where
             the agent is the tool of another, its runs are written to the journal of the run that calls it.
         approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
-        dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
+        dialect: how the model says a call: `auto`, a name of `actum.dialects.names()`, or a dialect with its options:
+            `dialect("react", template=Path("react.txt").read_text())`.
         coerce: mend arguments that nearly fit their schema (`"5"` for 5); what was mended is on record.
         secrets: what tools may ask for with `ctx.secret(name)`, such as `os.environ`: no model sees them. A mapping is
             the same for everybody; of a `SecretStore` each run gets what its own user may have.
@@ -163,7 +166,7 @@ class Agent(AgentParts, Generic[Output]):
         prices: Mapping[str, Price] | None = None,
         journal: Journal | str | Path | None = None,
         approver: Approver | None = None,
-        dialect: str = "auto",
+        dialect: str | Dialect = "auto",
         coerce: bool = True,
         extra_arguments: Literal["refuse", "drop"] = "refuse",
         secrets: Mapping[str, str] | SecretSource | None = None,
@@ -208,7 +211,7 @@ class Agent(AgentParts, Generic[Output]):
         )
         self._brief = Brief.of(instructions, output_type, check, tries, references=references)
         self._redaction = redaction
-        self._dialect = dialect
+        self._dialect = dialect_part(dialect)
         self.plans = bool(plan)
         self._named = AgentName()
         self._completes = self._base = None

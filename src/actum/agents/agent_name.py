@@ -112,14 +112,14 @@ class AgentName(Struct, frozen=True):
         return AgentChanged(agent=name, agent_digest=digest, agent_parts=parts, changed=changed, by=by)
 
     async def parts(
-        self, runner: Runner, model: str, dialect: str, conversation: Sequence[Json], values: Mapping[str, object]
+        self, runner: Runner, model: str, dialect: Json, conversation: Sequence[Json], values: Mapping[str, object]
     ) -> dict[str, str]:
         """The digest of each part of the agent, by the part's name; see `agents.identity`.
 
         Args:
             runner: makes the agent's calls.
             model: the name of its model.
-            dialect: how the model says a call, where the name does not tell.
+            dialect: how the model says a call, as `dialect_part`, where the name does not tell.
             conversation: what happens where a conversation is too long, and the agent's memory.
             values: the other parts.
         """

@@ -53,7 +53,7 @@ _ARGUMENTS = {
     "prices": _Argument(_is(Mapping), '{"openai:gpt-5": Price(input=1, output=8)}'),
     "journal": _Argument(_either(_is(str, Path), _has("append", "read")), '"runs.db"'),
     "approver": _Argument(_has("ask"), "an object with a method `ask`"),
-    "dialect": _Argument(_is(str), '"auto"'),
+    "dialect": _Argument(_either(_is(str), _has("encode_request", "decode")), '"auto", or dialect("react", plan=True)'),
     "extra_arguments": _Argument(lambda value: value in ("refuse", "drop"), '"refuse" or "drop"'),
     "secrets": _Argument(_either(_is(Mapping), _has("of")), "os.environ"),
     "redaction": _Argument(_is(Redaction), "Redaction(...)"),

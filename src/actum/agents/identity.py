@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
+from ..dialects.base import Dialect
 from ..memory.memory import Memory, MemoryWord
 from ..runs.tool_search import SEARCH_TOOL
 
@@ -40,7 +41,7 @@ class Naming(Struct, frozen=True, kw_only=True):
         memory: what the agent remembers, as for `Agent`; None for what it remembers by itself.
         servers: the MCP servers that it uses, with the addresses of those that have one.
         labels: what the operator says of tools, as JSON.
-        dialect: how the model says a call, where the model was opened before the agent was made.
+        dialect: how the model says a call, as `dialect_part`, where the model was opened before the agent was made.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Naming(Struct, frozen=True, kw_only=True):
     memory: Memory | MemoryWord | None = None
     servers: tuple[str, ...] = ()
     labels: JsonObject = {}
-    dialect: str = ""
+    dialect: Json = ""
 
     def lets_in(self, principal: str, roles: Collection[str]) -> bool:
         """Whether this user may use the agent: one of `users` or of `roles` fits."""
@@ -94,6 +95,14 @@ class KnowsRoles(Protocol):
 def policy_part(policy: object) -> Json:
     """What tells a policy from others: its digest; of a policy of the program's own only the name of its class."""
     return policy.digest if isinstance(policy, Digested) else type(policy).__qualname__
+
+
+def dialect_part(dialect: str | Dialect) -> Json:
+    """What tells a dialect from others: its name, and the options that it was made with."""
+    if isinstance(dialect, str):
+        return dialect
+    options = msgspec.structs.asdict(dialect) if isinstance(dialect, Struct) else {}
+    return [dialect.name, {name: value for name, value in options.items() if isinstance(value, str | bool | int)}]
 
 
 def own_tools(tools: Sequence[Tool], brought: Sequence[Tool]) -> list[str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.interfaces import Clock, Journal, Toolset
-from ..core.json import JsonObject
+from ..core.json import Json, JsonObject
 from ..core.model import Model
 from ..core.model_settings import ModelSettings
 from ..core.policy import Approver
@@ -55,7 +55,7 @@ class AgentParts:
     memory: Memory | None
     runner: Runner
     _brief: Brief
-    _dialect: str
+    _dialect: Json
     _named: AgentName
     _completes: Completes | None
     _base: AgentParts | None  # which this agent completes: no agent waits for itself

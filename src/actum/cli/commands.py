@@ -329,7 +329,9 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "drop": "Delete for good what a feature keeps beside the runs. What stands on the record of runs stays.",
         },
     ),
-    "dialects": KnownCommand("tools.dialects:dialects", "List the ways a model can say a call."),
+    "dialects": KnownCommand(
+        "tools.dialects:app", "List the ways a model can say a call; print what one of them tells a model."
+    ),
     "transcode": KnownCommand(
         "tools.transcode:transcode",
         "Say in one API what was said in another: a request, an answer or a stream, from stdin to stdout.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -20,9 +21,11 @@ from ..compose.tools import load_tools, problems_of
 from ..compose.workflows import Workflows, open_workflows
 from ..core.interfaces import Journal
 from ..core.policy import Approver
+from ..core.tool import Tool
 from ..journal.memory import MemoryJournal
 from ..runs.given_tools import Toolish
 from ..server.api.api import AgentsByName
+from . import options
 from .show.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -63,6 +66,22 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
             yield Loaded([*loaded, open_finder(host) if finds else host], host.servers)
     finally:
         await host.close()
+
+
+def listed_tools(terminal: Terminal, where: list[str] | None, mcp: list[str] | None) -> Sequence[Tool]:
+    """The definitions of the tools that were named, those of MCP servers among them.
+
+    Args:
+        where: what `--tools` says.
+        mcp: what `--mcp` says.
+    """
+
+    async def command() -> Sequence[Tool]:
+        settings = options.read(tools=where, mcp=mcp)
+        async with tools(settings, terminal) as loaded:
+            return await list_tools(loaded.tools, settings.tool_labels)
+
+    return asyncio.run(command())
 
 
 @contextlib.asynccontextmanager

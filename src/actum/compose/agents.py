@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..agents.agent import Agent
-from ..agents.identity import Naming
+from ..agents.identity import Naming, dialect_part
 from ..agents.parts import AgentParts, Completes
 from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Clock, Journal
@@ -38,7 +38,7 @@ from ..tasks.dispatcher import Dispatcher
 from ..tasks.queue import TaskQueue
 from ..toolsets.wrappers import ToolLabels, labelled, labels_of
 from .mcp import open_finder, open_mcp, usable_servers
-from .models import make_model
+from .models import make_dialect, make_model
 from .secrets import open_secrets
 from .settings import FINDER, PROMPT, AgentTable, Settings, table_of
 from .settings_watch import SettingsWatch, naming_now, open_egress
@@ -319,7 +319,7 @@ class Agents:
             secrets=self._secrets,
         )
         told = tuple(f"{server.name} {_place(server.url)}".rstrip() for server in servers)
-        named = msgspec.structs.replace(naming, servers=told, dialect=settings.dialect)
+        named = msgspec.structs.replace(naming, servers=told, dialect=dialect_part(make_dialect(settings)))
         agent = agent.known_as(named, latest=partial(naming_now, self._watch, name))
         return agent.completed_by(partial(self._completed, settings)) if takes_published(settings) else agent
 

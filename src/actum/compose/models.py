@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from urllib.parse import urlsplit
+
+import msgspec
 
 from ..core.errors import UsageError
 from ..core.model import Model
+from ..dialects import dialect
+from ..dialects.base import Dialect
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
 from .settings import EMBEDDED, SETTINGS_FILE, Settings
 from .user_code import is_module, kind_of, load_object, names_one_object
@@ -22,10 +27,32 @@ def make_model(settings: Settings) -> Model:
     name = _full_name(settings)
     if "://" in name:
         _keep_the_key(settings, name)
-        return open_model(name, dialect=settings.dialect)
+        return open_model(name, dialect=make_dialect(settings))
     place, _, _ = name.rpartition(":")
     own = names_one_object(name) and place not in PROVIDERS and (place.endswith(".py") or is_module(place))
-    return open_model(_own_model(name) if own else name, dialect=settings.dialect)
+    return open_model(_own_model(name) if own else name, dialect=make_dialect(settings))
+
+
+def make_dialect(settings: Settings) -> str | Dialect:
+    """The dialect that the settings name: its name, or the dialect itself where they give it options.
+
+    Raises:
+        UnknownName: there is no such dialect.
+        UsageError: it takes no such option, or its template can not be read.
+    """
+    table = settings.dialect
+    if isinstance(table, str):
+        return table
+    options: dict[str, str | bool] = msgspec.to_builtins(table)
+    name = str(options.pop("name"))
+    if table.template:
+        path = Path(settings.origin.folder if settings.origin is not None else ".") / table.template
+        try:
+            options["template"] = path.read_text("utf-8")
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+            raise UsageError("the template {path} can not be read: {why}", path=table.template, why=why) from None
+    return dialect(name, **options)
 
 
 def _full_name(settings: Settings) -> str:

@@ -33,6 +33,7 @@ from ..storage.postgres import address
 from ..toolsets.wrappers import ToolLabels
 from ..transport.egress import EgressRules
 from ..triggers.settings import TriggerTable
+from .dialect_table import DialectTable
 from .mistakes import Fault, Mistake, faults_in, meant, placed, unreadable
 
 EMBEDDED = "embedded"
@@ -105,7 +106,7 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     base_url: str = ""
     tools: tuple[str | ToolSource, ...] = ()
     mcp: tuple[str, ...] = ()
-    dialect: str = ""
+    dialect: str | DialectTable = ""
     instructions: str = ""
     model_settings: ModelSettings = UNSET
     truncation: Literal["auto", "disabled"] = "disabled"
@@ -400,7 +401,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             stands at `use` in `[tools]`.
         mcp: MCP servers: `mine` for those that were added with `actum mcp add`, the name of one of them, an address, or
             a file of them; `none` for none.
-        dialect: how the model says a call.
+        dialect: how the model says a call: a name, or a table of a name and options; see `DialectTable`.
         instructions: the system prompt.
         model_settings: how the model is asked: temperature, length, headers and more.
         truncation: whether a conversation that is too long for the model is told without its beginning: `auto`, or
@@ -441,7 +442,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     base_url: str = ""
     tools: tuple[str | ToolSource, ...] = (EVERYDAY,)
     mcp: tuple[str, ...] = (MINE,)
-    dialect: str = "auto"
+    dialect: str | DialectTable = "auto"
     instructions: str = ""
     model_settings: ModelSettings = UNSET
     truncation: Literal["auto", "disabled"] = "disabled"
@@ -567,7 +568,10 @@ def _merged(layers: Sequence[_Layer], own: Path | None) -> Settings:
             del found["model"], sources["model"]  # the model that the person likes best is at another address
         for name, value in layer.values.items():
             before, sources[name] = found.get(name), layer.source
-            found[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+            if name != "dialect" and isinstance(before, dict) and isinstance(value, dict):
+                found[name] = before | value
+            else:
+                found[name] = value
             if name == "egress" and isinstance(before, dict) and isinstance(value, dict):
                 found[name] = before | value | _denied(before, value)
     return Settings(**msgspec.structs.asdict(_checked(found, "the settings")), sources=sources)

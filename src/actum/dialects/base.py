@@ -162,6 +162,10 @@ class TextDialect(Protocol):
         """The text by which a model would have said this reply; `decode` takes it back."""
 
 
+Dialect = ApiDialect | TextDialect
+"""A dialect of either kind."""
+
+
 @runtime_checkable
 class ChatMarked(Protocol):
     """A text dialect of a model family whose chat template is known. Prompts that fit any model have no such marks."""

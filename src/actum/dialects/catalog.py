@@ -40,8 +40,9 @@ def dialect(name: str, **options: str | bool) -> ApiDialect | TextDialect:
 
     Args:
         name: one of `names()`.
-        options: what the dialect can be told: `language` ("en", "zh", "auto") of `prompt_json` and `react`, `plan` of
-            `react`, `thinking` of every text dialect but `harmony`: the prompt ends with the mark that opens reasoning.
+        options: what the dialect can be told: `language` ("en", "zh", "auto") and `template` (a prompt of your own) of
+            `prompt_json` and `react`, `plan` of `react`, `thinking` of every text dialect but `harmony`: the prompt
+            ends with the mark that opens reasoning.
 
     Raises:
         UnknownName: no dialect has this name; the message lists the names.

@@ -21,7 +21,7 @@ from ..core.model import Model
 from ..dialects import dialect as find_dialect
 from ..dialects import for_model
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT, OpenAiChat
-from ..dialects.base import ApiDialect, ChatMarked, SearchesTools, StrictTools, TextDialect
+from ..dialects.base import ApiDialect, ChatMarked, Dialect, SearchesTools, StrictTools, TextDialect
 from ..dialects.catalog import ApiName, listing_of, opens_thought
 from ..dialects.catalog import text_dialect as find_text_dialect
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
@@ -238,7 +238,7 @@ class Connection(Struct, frozen=True, kw_only=True):
 def open_model(
     model: str | Model,
     *,
-    dialect: str = "auto",
+    dialect: str | Dialect = "auto",
     constrained: Constrained | None = None,
     key: str = "",
     base_url: str = "",
@@ -258,7 +258,8 @@ def open_model(
             `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `openai_responses`,
             `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them;
             `openai_completions` or `ollama_generate`: by these, past the server's chat template, in the format that
-            the model's name tells; or a text dialect.
+            the model's name tells; or a text dialect. Or a dialect itself, with its options:
+            `dialect("react", language="zh")`.
         constrained: it can only say the name of a tool and arguments that fit its schema: a local model by a grammar,
             which it has unless this is false; one behind an API by asking it for strict tools. `copy`: strings in the
             arguments of a local model stand in the conversation, besides. See `docs/constrained.md`.
@@ -279,6 +280,13 @@ def open_model(
             "a model is a name, such as 'embedded' or 'openai:gpt-5', or a Model; this is {given}",
             given=f"{model!r:.60}",
         )
+    if not isinstance(dialect, str | ApiDialect | TextDialect):
+        raise UsageError(
+            "a dialect is a name, such as 'react', or what `actum.dialects.dialect` makes; this is {given}",
+            given=f"{dialect!r:.60}",
+        )
+    if isinstance(dialect, ApiDialect) and dialect.name in _RAW:
+        dialect = dialect.name
     connection = Connection(timeout_s=timeout_s, headers=headers or {})
     if key or base_url or connection != Connection():
         model, environment = _placed(model, key, base_url, environment)
@@ -293,9 +301,9 @@ def open_model(
         raise UsageError("{opened} can not be constrained: that is for local models and APIs", opened=opened.name)
     if dialect in ("auto", "native"):
         return opened
-    if dialect in _API_DIALECTS or dialect in _RAW:
+    if isinstance(dialect, ApiDialect) or dialect in _API_DIALECTS or dialect in _RAW:
         raise UsageError(
-            "dialect {dialect!r} is for models that are named by their provider or address", dialect=dialect
+            "dialect {dialect!r} is for models that are named by their provider or address", dialect=_name_of(dialect)
         )
     return Prompted(opened, _text_dialect(dialect))
 
@@ -378,23 +386,25 @@ def _strict(name: str, constrained: Constrained | None) -> bool:
 
 
 def _open_endpoint(
-    name: str, dialect: str, environment: Mapping[str, str], connection: Connection, *, strict: bool
+    name: str, dialect: str | Dialect, environment: Mapping[str, str], connection: Connection, *, strict: bool
 ) -> Model:
-    raw = dialect if dialect in _RAW else _raw_at(name)
+    raw = dialect if isinstance(dialect, str) and dialect in _RAW else _raw_at(name)
     if raw and strict:
         raise UsageError("{name} only goes on with a text: its server can not hold it to schemas", name=name)
     if raw:
         return _open_raw(name, raw, "auto" if dialect in _RAW else dialect, environment, connection)
-    by_api = dialect in _API_DIALECTS
+    by_api = dialect in _API_DIALECTS or isinstance(dialect, ApiDialect)
     by_address = name.startswith(("http://", "https://"))
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
     text_dialect = _text_dialect(FALLBACK if by_api else dialect, model)
-    spoken = _spoken(dialect, provider)
+    spoken = dialect if isinstance(dialect, ApiDialect) else _spoken(_name_of(dialect), provider)
     if strict:
         known = isinstance(spoken, StrictTools) and not getattr(spoken, "functions", False)
         if not ((by_address or provider.strict) and by_api and known):
             raise UsageError(
-                "{name} is not known to hold a model to schemas in the dialect {dialect!r}", name=name, dialect=dialect
+                "{name} is not known to hold a model to schemas in the dialect {dialect!r}",
+                name=name,
+                dialect=_name_of(dialect),
             )
         spoken = cast(ApiDialect, structs.replace(cast(Struct, spoken), strict=True))
     if provider.tool_search and isinstance(spoken, SearchesTools) and re.match(provider.tool_search, model):
@@ -430,13 +440,16 @@ def _raw_at(name: str) -> str:
     return next((api for api, (end, _) in _RAW.items() if path.endswith(end)), "")
 
 
-def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str], connection: Connection) -> Model:
+def _open_raw(
+    name: str, api: str, dialect: str | Dialect, environment: Mapping[str, str], connection: Connection
+) -> Model:
     """A model that only goes on with a text; its family's format tells how turns and calls are written."""
     by_address = name.startswith(("http://", "https://"))
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
-    if dialect in _API_DIALECTS and dialect != "auto":
+    if isinstance(dialect, ApiDialect) or (dialect in _API_DIALECTS and dialect != "auto"):
         raise UsageError(
-            "dialect {dialect!r} is none of a completions endpoint: name a text dialect, or none", dialect=dialect
+            "dialect {dialect!r} is none of a completions endpoint: name a text dialect, or none",
+            dialect=_name_of(dialect),
         )
     text_dialect = _text_dialect((for_model(model) or FALLBACK) if dialect == "auto" else dialect)
     if text_dialect.name == "harmony":
@@ -591,8 +604,17 @@ def _loaded(dialect: OpenAiChat | ApiName | Literal["anthropic", "gemini"]) -> A
     return find_dialect(dialect)
 
 
-def _text_dialect(name: str, model: str = "") -> TextDialect:
-    """The dialect of a name; told of a thought that the server's chat template opens before the model answers."""
+def _name_of(dialect: str | Dialect) -> str:
+    return dialect if isinstance(dialect, str) else dialect.name
+
+
+def _text_dialect(dialect: str | Dialect, model: str = "") -> TextDialect:
+    """The dialect of a name, told of a thought that the server's chat template opens before the model answers; a
+    dialect itself as it is.
+    """
+    if not isinstance(dialect, str):
+        return cast(TextDialect, dialect)
+    name = dialect
     if opens_thought(model) and "thinking" in listing_of(name).options:
         return find_text_dialect(name, thinking=True)
     return find_text_dialect(name)

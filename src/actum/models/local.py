@@ -27,7 +27,7 @@ from ..core.event import Delta
 from ..core.message import Message, Reply, SystemMessage, Usage, UserMessage
 from ..core.model import Request
 from ..core.tool import Tool
-from ..dialects.base import Decoder, TextDialect
+from ..dialects.base import ApiDialect, Decoder, Dialect, TextDialect
 from ..dialects.catalog import for_model, text_dialect
 from ..dialects.grammar.grammar import (
     Grammar,
@@ -101,7 +101,7 @@ class Local:
         load: Callable[[], Engine],
         *,
         name: str,
-        dialect: str = "auto",
+        dialect: str | TextDialect = "auto",
         constrained: Constrained = True,
         seed: int | None = None,
     ) -> None:
@@ -152,9 +152,9 @@ class Local:
         name = self._dialect
         if name == "auto":
             name = for_model(self.engine().template or " ") or for_model(self.name) or FALLBACK
-        found = text_dialect(name)
+        found = text_dialect(name) if isinstance(name, str) else name
         if not constrains(found):
-            raise UsageError("{name!r} has no grammar: a local model can not be held to it", name=name)
+            raise UsageError("{name!r} has no grammar: a local model can not be held to it", name=found.name)
         return found
 
     def grammar(self, request: Request, dialect: TextDialect, *, thinking: bool = False) -> Grammar | None:
@@ -281,7 +281,7 @@ class _Answer:
         )
 
 
-def open_local(path: str, *, dialect: str, constrained: Constrained) -> Local:
+def open_local(path: str, *, dialect: str | Dialect, constrained: Constrained) -> Local:
     """The causal language model of transformers at a path, or of this name. Nothing is loaded yet.
 
     Raises:
@@ -289,6 +289,8 @@ def open_local(path: str, *, dialect: str, constrained: Constrained) -> Local:
     """
     need("llguidance", "numpy", "torch", "transformers")
 
+    if isinstance(dialect, ApiDialect):
+        raise UsageError("{name!r} has no grammar: a local model can not be held to it", name=dialect.name)
     return Local(partial(Transformers, path), name=f"local:{path}", dialect=dialect, constrained=constrained)
 
 

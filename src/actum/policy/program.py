@@ -106,7 +106,7 @@ class CelProgram:
         def taken(_: object, number: int) -> list[object]:
             return collected[number]
 
-        own = {_ORDERED: _ordered, _PUT: put, _TAKEN: taken}
+        own: dict[str, Callable[..., object]] = {_ORDERED: _ordered, _PUT: put, _TAKEN: taken}
         noting = {name: _noting(name, function, failures) for name, function in own.items()}
         noting |= {name: _noting(name, _given_in_order(function), failures) for name, function in functions.items()}
         try:

@@ -43,7 +43,8 @@ def _flags(settings: Settings) -> list[str]:
     words += ["--journal", shown_journal(settings.journal)] if settings.journal else []
     words += ["--policy", settings.policy] if settings.policy else []
     words += ["--model", settings.model] if settings.model not in ("", EMBEDDED) else []
-    words += ["--dialect", settings.dialect] if settings.dialect != "auto" else []
+    named = isinstance(settings.dialect, str) and settings.dialect != "auto"
+    words += ["--dialect", str(settings.dialect)] if named else []
     words += ["--instructions", settings.instructions] if settings.sources.get("instructions") == "flag" else []
     words += ["--truncation", settings.truncation] if settings.sources.get("truncation") == "flag" else []
     return words + [word for limit in _limits(settings.limits) for word in ("--limit", limit)]

@@ -74,7 +74,7 @@ def list_tools(
     if tokens:
         _show_costs(terminal, _costs(terminal, tools, mcp), as_json=as_json)
         return
-    found = _listed(terminal, tools, mcp)
+    found = loading.listed_tools(terminal, tools, mcp)
     if as_json:
         terminal.json(found)
     else:
@@ -91,7 +91,7 @@ def search_tools(
 ) -> int:
     """Find tools by what they do, as a model finds them. Exit code 1 when there is none."""
     terminal = Terminal()
-    found = asyncio.run(ToolIndex().search(_listed(terminal, tools, mcp), said(words), limit))
+    found = asyncio.run(ToolIndex().search(loading.listed_tools(terminal, tools, mcp), said(words), limit))
     if as_json:
         terminal.json(found)
     elif found:
@@ -105,7 +105,7 @@ def search_tools(
 def show_tool(name: ToolName, tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False) -> None:
     """Show one tool: what it does, what it takes, what using it does."""
     terminal = Terminal()
-    tool = find_tool(_listed(terminal, tools, mcp), name)
+    tool = find_tool(loading.listed_tools(terminal, tools, mcp), name)
     if as_json:
         terminal.json(tool)
         return
@@ -139,8 +139,8 @@ def show_schema(
         return
     if not name:
         raise UsageError("name a tool, or give --declaration")
-    tool = find_tool(_listed(terminal, tools, mcp), name)
-    told: Json = tool.parameters if not dialect else as_told(tool, dialect)
+    tool = find_tool(loading.listed_tools(terminal, tools, mcp), name)
+    told: Json = tool.parameters if not dialect else as_told([tool], dialect)
     if isinstance(told, str):
         terminal.text(told)
     else:
@@ -303,14 +303,3 @@ def kind_of(schema: JsonObject) -> str:
             return reference.rpartition("/")[2]
         case _:
             return "anything"
-
-
-def _listed(terminal: Terminal, tools: list[str] | None, mcp: list[str] | None) -> Sequence[Tool]:
-    """The definitions of the tools that were named, those of MCP servers among them."""
-
-    async def command() -> Sequence[Tool]:
-        settings = options.read(tools=tools, mcp=mcp)
-        async with loading.tools(settings, terminal) as loaded:
-            return await agents.list_tools(loaded.tools, settings.tool_labels)
-
-    return asyncio.run(command())

@@ -23,6 +23,7 @@ from ...core.message import (
     RefusalPart,
     Reply,
     ToolMessage,
+    UserMessage,
 )
 from ...core.model import Request
 from ...core.tool import Tool
@@ -36,6 +37,7 @@ from .history import (
 )
 from .json.calls import JsonCalls
 from .reader import ReplyMarks, TextReader, TextRules
+from .template import read_template
 from .thought_marks import THINK
 from .toolbox import Toolbox
 from .wording import Language, describe_tools, language_of
@@ -88,6 +90,11 @@ class PromptJson(Struct, frozen=True):
     Args:
         language: of what the model is told. `auto`: Chinese when the first message of the user is.
         thinking: the prompt ends with the mark that opens reasoning, as the chat templates of some models do it.
+        template: a prompt of your own in the place of our instructions; see `read_template`. What follows it is Chinese
+            where the template is, unless `language` names another.
+
+    Raises:
+        UsageError: the template can not be read.
 
     >>> PromptJson().decode('I look. {"tool": "weather", "params": {"city": "Oslo"}}').calls[0].arguments
     {'city': 'Oslo'}
@@ -95,10 +102,13 @@ class PromptJson(Struct, frozen=True):
 
     language: Language | Literal["auto"] = "auto"
     thinking: bool = False
+    template: str = ""
 
     def __post_init__(self) -> None:
         if self.language not in ("auto", "en", "zh"):
             raise UsageError("language {language!r}: use 'auto', 'en' or 'zh'", language=self.language)
+        if self.template:
+            read_template(self.template)
 
     @property
     def name(self) -> str:
@@ -107,8 +117,11 @@ class PromptJson(Struct, frozen=True):
 
     def encode_request(self, request: Request) -> Request:
         """The request for a model that only reads and writes text; see `TextDialect`."""
-        language = language_of(request.messages) if self.language == "auto" else self.language
-        rules = instructions(request, _rules(request.tools, language), language)
+        language = self.language
+        if language == "auto":
+            told = [UserMessage.of(self.template)] if self.template else request.messages
+            language = language_of(told)
+        rules = instructions(request, _rules(request.tools, (language, self.template)), language)
         writers = partial(_writers, language)
         return without_tools(request, as_text(request.messages, f"{self.name} {language}", rules, writers))
 
@@ -133,9 +146,16 @@ class PromptJson(Struct, frozen=True):
 
 _MARKS = ReplyMarks(ALL_THOUGHT_MARKS, ALL_RESULT_MARKS)
 _PLAIN = ReplyMarks((), ALL_RESULT_MARKS)
-_rules = OncePerTools[Language, str](
-    lambda tools, language: _INSTRUCTIONS[language].format(tools=describe_tools(tools, language))
-)
+
+
+def _told(tools: tuple[Tool, ...], variant: tuple[Language, str]) -> str:
+    language, template = variant
+    if template:
+        return read_template(template).filled(tools, language)
+    return _INSTRUCTIONS[language].format(tools=describe_tools(tools, language))
+
+
+_rules = OncePerTools(_told)
 
 
 def _writers(language: Language) -> Writers:

@@ -56,7 +56,7 @@ _OWN_CODE = (
         TextListing(
             "prompt_json",
             'in the prompt: the model writes {"tool": ..., "params": {...}}',
-            options=("language", "thinking"),
+            options=("language", "template", "thinking"),
         ),
         _prompt_json,
     ),
@@ -64,7 +64,7 @@ _OWN_CODE = (
         TextListing(
             "react",
             "in the prompt: Thought, Action, Action Input, Observation, Answer",
-            options=("language", "plan", "thinking"),
+            options=("language", "plan", "template", "thinking"),
         ),
         _react,
     ),

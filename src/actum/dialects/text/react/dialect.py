@@ -34,6 +34,7 @@ from ...tools_once import OncePerTools
 from ..family_marks import ALL_RESULT_MARKS, ALL_THOUGHT_MARKS
 from ..history import instructions, with_instructions, without_tools
 from ..reader import ReplyMarks, TextReader, TextRules
+from ..template import read_template
 from ..thought_marks import THINK
 from ..toolbox import Toolbox
 from ..wording import (
@@ -42,6 +43,8 @@ from ..wording import (
     has_han,
     language_of,
 )
+from .markers import WORDS as MARKERS
+from .markers import Marker, find_marker
 from .reader import ReactReader
 
 
@@ -175,6 +178,11 @@ class React(Struct, frozen=True):
         language: of what the model is told. `auto`: Chinese when the first message of the user is.
         plan: ask for a line with a plan before the first step. One that comes unasked is read all the same.
         thinking: the prompt ends with the mark that opens reasoning, as the chat templates of some models do it.
+        template: a prompt of your own in the place of our instructions; see `read_template`. Its language is the one of
+            its `Action:`, unless `language` names another.
+
+    Raises:
+        UsageError: the template can not be read, or has no line that begins with a mark for the action.
 
     >>> React().decode('Action: weather\\nAction Input: {"city": "Oslo"}').calls[0].arguments
     {'city': 'Oslo'}
@@ -183,10 +191,18 @@ class React(Struct, frozen=True):
     language: Language | Literal["auto"] = "auto"
     plan: bool = False
     thinking: bool = False
+    template: str = ""
 
     def __post_init__(self) -> None:
         if self.language not in ("auto", "en", "zh"):
             raise UsageError("language {language!r}: use 'auto', 'en' or 'zh'", language=self.language)
+        if self.template and self.plan:
+            raise UsageError("plan is a line of our instructions: a template says by itself that the model is to plan")
+        if self.template and not _action_line(self.template):
+            raise UsageError(
+                "a template of react shows the form of a step, with a line that begins with one of: {marks}",
+                marks=", ".join(f"{word.capitalize()}:" for word in MARKERS["action"]),
+            )
 
     @property
     def name(self) -> str:
@@ -200,8 +216,10 @@ class React(Struct, frozen=True):
         """
         if not request.tools and not any(isinstance(message, ToolMessage) for message in request.messages):
             return request
-        language = language_of(request.messages) if self.language == "auto" else self.language
-        rules = instructions(request, _rules(request.tools, (language, self.plan)), language)
+        language = self.language
+        if language == "auto":
+            language = _language_of_template(self.template) if self.template else language_of(request.messages)
+        rules = instructions(request, _rules(request.tools, (language, self.plan, self.template)), language)
         own = list(takewhile(lambda message: isinstance(message, SystemMessage), request.messages))
         source = request.messages if isinstance(request.messages, Transcript) else Transcript(request.messages)
         pad = source.follow(self.name, language, lambda: _Scratchpad(WORDS[language], len(own)))
@@ -232,11 +250,30 @@ class React(Struct, frozen=True):
 
 _MARKS = ReplyMarks(ALL_THOUGHT_MARKS, ALL_RESULT_MARKS, opening_begins_line=True)
 _PLAIN = ReplyMarks((), ALL_RESULT_MARKS)
-_rules = OncePerTools[tuple[Language, bool], str](
-    lambda tools, variant: WORDS[variant[0]].instructions.format(
-        tools=describe_tools(tools, variant[0]), plan=WORDS[variant[0]].plan if variant[1] else ""
-    )
-)
+
+
+def _instructions(tools: tuple[Tool, ...], variant: tuple[Language, bool, str]) -> str:
+    language, plan, template = variant
+    if template:
+        return read_template(template).filled(tools, language)
+    words = WORDS[language]
+    return words.instructions.format(tools=describe_tools(tools, language), plan=words.plan if plan else "")
+
+
+_rules = OncePerTools(_instructions)
+
+
+def _action_line(template: str) -> str:
+    """The first line of a template that begins with a mark for the action; empty where there is none."""
+    for line in read_template(template).lines:
+        mark = find_marker(line, 0, last=True)
+        if isinstance(mark, Marker) and mark.kind == "action":
+            return line[: mark.end]
+    return ""
+
+
+def _language_of_template(template: str) -> Language:
+    return "zh" if has_han(_action_line(template)) else "en"
 
 
 class _Scratchpad:
