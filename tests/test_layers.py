@@ -68,7 +68,7 @@ PROTOCOLS = {"a2a", "mcp", "openapi"}
 """Files and rooms inside a room that are called so, such as `server/mcp`, know nothing of another protocol."""
 
 DOORS: dict[str, set[str]] = {
-    "actum.agents.output": {"pydantic"},
+    "actum.agents.output": {"pydantic", "pydantic_core"},
     "actum.cli.app": {
         "actum.cli.edge",
         "actum.cli.feature_commands",

@@ -16,7 +16,8 @@ from actum.core.trace import Way
 pytestmark = pytest.mark.row("C5")
 
 PRICE = Price(input=Decimal(1), output=Decimal(3))
-AMOUNTS = st.builds(Used, st.integers(0, 9), st.integers(0, 99), st.decimals(0, 9, places=3))
+USAGES = st.builds(Usage, st.integers(0, 99), st.integers(0, 99))
+AMOUNTS = st.builds(Used, st.integers(0, 9), st.integers(0, 99), st.decimals(0, 9, places=3), USAGES)
 
 
 def below(above: Budget, call: str = "k", agent: object = "child", allowed: dict[str, int] | None = None) -> Budget:
@@ -29,15 +30,15 @@ def test_what_is_used_below_counts_above_and_for_the_call(first: list[Used], lat
     middle = below(top, "a")
     bottom = below(middle, "b", agent="bottom")
     for used in first:
-        bottom.add(used.calls, used.tokens, used.cost)
+        bottom.add(used)
     recorded = sum(first, NOTHING)
     again = below(middle, "b", agent="bottom")  # the same run, taken up anew in the same process
     again.take_up(recorded)
     for used in later:
-        again.add(used.calls, used.tokens, used.cost)
+        again.add(used)
     total = sum([*first, *later], NOTHING)
     for run in (again, middle, top):
-        assert Used(run.calls, run.tokens, run.cost) == total
+        assert Used(run.calls, run.tokens, run.cost, run.usage) == total
     assert (top.used_by("a"), middle.used_by("b")) == (total, total)
 
 
@@ -53,7 +54,7 @@ def test_a_limit_above_is_one_below() -> None:
     top = Budget({"tokens": 100}, "top")
     bottom = below(below(top), agent="bottom")
     assert bottom.exhausted_above() == ""
-    bottom.add(tokens=100)
+    bottom.add(Used(tokens=100))
     assert bottom.exhausted_above() == "tokens"
     assert top.exhausted_above() == ""
 

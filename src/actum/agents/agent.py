@@ -618,7 +618,9 @@ class Agent(AgentParts, Generic[Output]):
             summarizer = Summarizer(self.journal, self.model, self.settings, self.name)
             return await summarizer.sum_up(conversation, whose, principal, keep)
 
-    def as_tool(self, name: str | None = None, description: str = "", *, answers: bool = False) -> Toolset:
+    def as_tool(
+        self, name: str | None = None, description: str = "", *, answers: bool = False, history: bool = False
+    ) -> Toolset:
         """This agent as a tool for another one.
 
         Args:
@@ -626,11 +628,15 @@ class Agent(AgentParts, Generic[Output]):
             description: what the agent is good for, for the model of the other.
             answers: the other hands its user over: what this agent says is the answer, and the other's model is not
                 asked again.
+            history: the agent is told the conversation so far beside its task: what the user and the other's model
+                said, without instructions, calls and results.
         """
         text = description or self.description or f"Hand a task to the agent {self.name!r} and get its answer."
-        return AgentTool(self, name or self.name, text, answers=answers)
+        return AgentTool(self, name or self.name, text, answers=answers, history=history)
 
-    async def run_child(self, task: str, run_id: str, context: Context) -> RunResult[Output]:
+    async def run_child(
+        self, said: UserMessage, run_id: str, context: Context, history: Sequence[Message] = ()
+    ) -> RunResult[Output]:
         """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`.
 
         Raises:
@@ -644,7 +650,7 @@ class Agent(AgentParts, Generic[Output]):
         entries = await journal.read(run_id, tenant=context.tenant)
         if self._completes is not None:
             agent = await (self._of_run(run_id, journal) if entries else self.completed(context.tenant))
-            return await agent.run_child(task, run_id, context)
+            return await agent.run_child(said, run_id, context, history)
         around = RunOptions(context=context.deps, peer=context.peer, holder=context.holder)
         setting = self.runner.setting(around, agent=self._base or self, above=context, journal=journal)
         if entries:
@@ -654,8 +660,9 @@ class Agent(AgentParts, Generic[Output]):
         started = Started(
             agent=self.name,
             model=self.model.name,
-            said=(msgspec.structs.replace(UserMessage.of(task), source="agent"),),
-            instructions=self._brief.told(task),
+            said=(said,),
+            history=tuple(history),
+            instructions=self._brief.told(said.text),
             tools=(await self.runner.shown_first())[0],
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
@@ -668,7 +675,7 @@ class Agent(AgentParts, Generic[Output]):
             **await self._recorded(),
         )
         async with journal.claim(run_id):
-            return await self._begin(run_id, below(started, context), (), setting)
+            return await self._begin(run_id, below(started, context), history, setting)
 
     async def _go_on(
         self, run_id: str, answers: Answers, setting: Setting, *, by: str = "", is_own: bool = False
@@ -752,7 +759,7 @@ class Agent(AgentParts, Generic[Output]):
                     references=self._brief.references,
                     planning=planning,
                 ),
-                relist=self.runner.listing(state),
+                relist=self.runner.listing(state, run.context.attachments),
                 choice=self.runner.choice.with_always(named_tools(started.tool_choice)),
                 index=self.runner.tool_index,
                 price=price,

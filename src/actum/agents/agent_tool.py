@@ -1,4 +1,4 @@
-"""An agent as a tool of another: it takes a task in words and answers in words.
+"""An agent as a tool of another: it takes a task in words, with attachments, and answers in words, or with a value.
 
 The child's run has an id made of the idempotency key of the call that starts it, so that a parent that is resumed finds
 the child it had begun and goes on with it, instead of starting another.
@@ -9,19 +9,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..core.call import TextPart, ToolCall, ToolResult
+from msgspec import UNSET, structs
+
+from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import ToolError
 from ..core.event import RunResult
 from ..core.interfaces import Context, InputRequired
-from ..core.json import JsonObject
+from ..core.json import Json
+from ..core.message import Message, Reply, ToolMessage, Transcript, UserMessage
 from ..core.run.ids import child_id
-from ..core.tool import Tool
+from ..core.tool import TASK_PARAMETERS, Tool
+from ..runs.wording import Phrases
+from .alternation import in_turns
+from .output import as_json
 
 
 class AgentLike(Protocol):
     """What an agent must be able to do to be a tool."""
 
-    async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
+    async def run_child(
+        self, said: UserMessage, run_id: str, context: Context, history: Sequence[Message] = ()
+    ) -> RunResult:
         """Start the run of this id on behalf of a call, or go on with it with what was answered since."""
 
 
@@ -33,6 +41,7 @@ class AgentTool:
         name: the tool's name.
         description: what the agent is good for, for the model that may call it.
         answers: what the agent says is the answer of the run that calls it.
+        history: the agent is told the conversation so far, beside its task.
 
     Attributes:
         agent: who does it.
@@ -43,18 +52,15 @@ class AgentTool:
     generation = 0
     ends_when_cancelled = True
 
-    def __init__(self, agent: AgentLike, name: str, description: str, *, answers: bool = False) -> None:
+    def __init__(
+        self, agent: AgentLike, name: str, description: str, *, answers: bool = False, history: bool = False
+    ) -> None:
         self.agent = agent
-        task: JsonObject = {"type": "string", "description": "What to do, with everything that must be known for it."}
+        self._history = history
         self.definition = Tool(
             name=name,
             description=description,
-            parameters={
-                "type": "object",
-                "properties": {"task": task},
-                "required": ["task"],
-                "additionalProperties": False,
-            },
+            parameters=TASK_PARAMETERS,
             idempotent=True,
             answers=answers,
         )
@@ -67,12 +73,60 @@ class AgentTool:
 
         Raises:
             Waiting: it waits for a person.
-            ToolError: it did not come to an end; the message says why.
+            ToolError: it did not come to an end, or there is no such attachment; the message says why.
         """
         run_id = child_id(context.key)
-        result = await self.agent.run_child(str(call.arguments["task"]), run_id, context)
+        handed = _attachments(call.arguments.get("attachments"), context)
+        said = UserMessage((TextPart(str(call.arguments["task"])), *handed), "agent")
+        history = _said_so_far(context.heard, said) if self._history else ()
+        result = await self.agent.run_child(said, run_id, context, history)
         if result.status == "paused":
             raise InputRequired(result.pending[0], run_id)
         if result.status != "done":
             raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
-        return ToolResult(call.id, (TextPart(result.text),))
+        output = result.output
+        structured = as_json(output) if type(output) is not str or output != result.text else UNSET
+        return ToolResult(call.id, (TextPart(result.text), *_media_of(result.messages[-1:])), structured=structured)
+
+
+def _attachments(handles: Json, context: Context) -> list[MediaPart]:
+    """The attachments of these handles.
+
+    Raises:
+        ToolError: there is no such attachment.
+    """
+    named = [str(handle) for handle in handles] if isinstance(handles, list) else []
+    for handle in named:
+        if handle not in context.attachments:
+            raise ToolError(
+                "There is no attachment {handle!r}; there are: {known}.",
+                handle=handle[:100],
+                known=", ".join(context.attachments) or "none",
+            )
+    return [context.attachments[handle] for handle in dict.fromkeys(named)]
+
+
+def _media_of(messages: Sequence[Message]) -> list[MediaPart]:
+    """The media of an answer, without the handles that the run below gave them."""
+    found: list[MediaPart] = []
+    for message in messages:
+        content: Sequence[object] = message.result.content if isinstance(message, ToolMessage) else ()
+        content = message.content if isinstance(message, Reply) else content
+        found += [structs.replace(part, handle="") for part in content if isinstance(part, MediaPart)]
+    return found
+
+
+def _said_so_far(heard: Sequence[Message], task: UserMessage) -> Sequence[Message]:
+    """What user and model said in a conversation: no instructions, no calls, no results, and no secret values.
+
+    Args:
+        heard: the conversation.
+        task: what is said next.
+    """
+    said: list[Message] = []
+    for message in heard.shown if isinstance(heard, Transcript) else heard:
+        if isinstance(message, UserMessage):
+            said.append(message)
+        elif isinstance(message, Reply) and message.text.strip():
+            said.append(Reply.of(message.text))
+    return in_turns([*said, task], Phrases.for_text(task.text).noted)[:-1]

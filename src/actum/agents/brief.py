@@ -76,9 +76,7 @@ class Brief(Struct, frozen=True):
 
         Args:
             question: what the user says; its language is that of what is added.
-            check: of the program, what else is wrong with an answer; None where there is none.
-        tries: after as many answers that are refused, a run is stopped.
-        client_schema: the JSON Schema that a client wants the answer to fit.
+            client_schema: the JSON Schema that a client wants the answer to fit.
         """
         instructions = self.instructions if isinstance(self.instructions, str) else self.instructions()
         schema = client_schema if self.schema is None else self.schema

@@ -35,6 +35,21 @@ _FENCE_ENDS = re.compile(r"```[ \t]*+$", re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
 
 
+def as_json(value: object) -> Json:
+    """An answer of any output type as JSON.
+
+    Raises:
+        UsageError: the type can not be said in JSON.
+    """
+    from pydantic_core import PydanticSerializationError, to_jsonable_python  # noqa: PLC0415  # as in `typed`
+
+    try:
+        found: Json = to_jsonable_python(value)
+    except PydanticSerializationError as error:
+        raise UsageError("an answer can not be said in JSON: {why}", why=error) from None
+    return found
+
+
 def fitting(schema: JsonObject) -> ReadAnswer:
     """The check that reads an answer as a JSON value of a schema: alone, in a code fence, or in a sentence.
 

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import random
+import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -27,7 +28,7 @@ from ..core.errors import (
     ResourceLimit,
     Unavailable,
 )
-from ..core.event import CallFinished, CallProgress, CallStarted
+from ..core.event import CallFinished, CallProgress, CallStarted, Event
 from ..core.interfaces import Context, InputRequired, ProbeResult, Probing, Toolset
 from ..core.json import Json
 from ..core.policy import Ancestor, Facts, Requirement
@@ -98,7 +99,7 @@ class CallMaker:
         self._breakers = breakers
         self._outside: dict[CallRef, tuple[str, ...]] = {}
         self._told_outside: set[str] = set()
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         self._notes = NoteWriter(scope)
 
     async def make(self, plan: Plan, standing: CallStanding) -> ToolResult | Pending:
@@ -254,6 +255,8 @@ class CallMaker:
             holder=scope.holder,
             process_limits=self._limits.processes_of(*plan.names),
             note=partial(self._notes.note, standing.place) if standing is not None else None,
+            emit=self._tell_from_below if scope.emit is not None else None,
+            heard=scope.heard,
         )
 
     def _seconds(self, plan: Plan) -> float | None:
@@ -462,6 +465,16 @@ class CallMaker:
         except ResourceLimit as large:
             return ToolResult(call.id, error=large.failure())
         return None
+
+    def _tell_from_below(self, event: Event) -> None:
+        """Tell those who watch what happens in a run that a call began, from whichever thread."""
+        emit = self._scope.emit
+        assert emit is not None
+        if threading.get_ident() == self._thread:
+            emit(event)
+        else:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody hears
+                self._loop.call_soon_threadsafe(emit, event)
 
     def _told_by_tool(self) -> Callable[[Context, Json], None] | None:
         """What passes progress on, from whichever thread it is told; None where nobody watches."""

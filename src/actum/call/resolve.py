@@ -17,9 +17,10 @@ from ..core.call import ToolCall
 from ..core.cancellation import apart
 from ..core.errors import BadTool, CallError, UnknownTool
 from ..core.interfaces import StandsForOthers, Toolset
+from ..core.json import JsonObject
 from ..core.process.worker_thread import off_loop
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
-from ..core.tool import SEARCH, Tool, digest_of
+from ..core.tool import ATTACHMENTS_PARAMETER, SEARCH, TASK_PARAMETERS, Tool, digest_of
 from ..journal.excerpt import READ_RESULT
 from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots
@@ -132,6 +133,13 @@ class Catalog:
         return Catalog([*self._bound.values(), *[_bind(tool, toolset, self) for tool in await toolset.list_tools()]])
 
     @cached_property
+    def handing_over(self) -> Catalog:
+        """The same tools in a run that has attachments: those that hand a task to an agent take them along."""
+        if not any(tool.parameters == TASK_PARAMETERS for tool in self.tools):
+            return self
+        return Catalog([_with_attachments(bound) for bound in self._bound.values()])
+
+    @cached_property
     def serving(self) -> tuple[Tool, ...]:
         """The tools by which runs are served: they find other tools, read on in a result, or tell how a task stands."""
         names = (SEARCH, READ_RESULT)
@@ -233,6 +241,18 @@ def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Resolve
     if before is not None and before.tool == tool:
         bound.__dict__.update(before.__dict__)  # what was made ready
     return bound
+
+
+def _with_attachments(bound: ResolvedTool) -> ResolvedTool:
+    tool = bound.tool
+    if tool.parameters != TASK_PARAMETERS:
+        return bound
+    properties: JsonObject = {**tool.property_schemas(), **ATTACHMENTS_PARAMETER}
+    return ResolvedTool(
+        msgspec.structs.replace(tool, parameters=TASK_PARAMETERS | {"properties": properties}),
+        bound.toolset,
+        bound.standing,
+    )
 
 
 def _compiled(catalog: Catalog) -> Catalog:

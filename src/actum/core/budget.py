@@ -15,6 +15,7 @@ from .message import Usage
 from .trace import NO_WAY, Way, agent_id
 
 ZERO = Decimal(0)
+NO_USAGE = Usage()
 _MILLION = Decimal(1_000_000)
 
 
@@ -25,19 +26,26 @@ class Used(Struct, frozen=True, omit_defaults=True):
         calls: tool calls.
         tokens: of models, in and out.
         cost: money, in the currency of the prices.
+        usage: the same tokens by their kinds.
     """
 
     calls: int = 0
     tokens: int = 0
     cost: Decimal = ZERO
+    usage: Usage = NO_USAGE
 
     def __add__(self, other: Used) -> Used:
-        return Used(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+        return Used(
+            self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost, self.usage + other.usage
+        )
 
     def beyond(self, other: Used) -> Used:
         """How much more this is than the other."""
         return Used(
-            max(0, self.calls - other.calls), max(0, self.tokens - other.tokens), max(ZERO, self.cost - other.cost)
+            max(0, self.calls - other.calls),
+            max(0, self.tokens - other.tokens),
+            max(ZERO, self.cost - other.cost),
+            self.usage.beyond(other.usage),
         )
 
 
@@ -117,6 +125,7 @@ class Budget:
         "left_s",
         "prices",
         "tokens",
+        "usage",
         "way",
     )
 
@@ -142,6 +151,7 @@ class Budget:
         self.calls = 0
         self.tokens = 0
         self.cost = ZERO
+        self.usage = NO_USAGE
         self.way = way
         if above is not None or way is not NO_WAY:
             self._check_nesting([*above._line()] if above is not None else [])
@@ -200,19 +210,19 @@ class Budget:
             yield run
             run = run.above
 
-    def add(self, calls: int = 0, tokens: int = 0, cost: Decimal = ZERO) -> None:
+    def add(self, used: Used) -> None:
         """Count what this run used, for it and for all above."""
-        self.calls += calls
-        self.tokens += tokens
-        if cost:
-            self.cost += cost
+        self.calls += used.calls
+        self.tokens += used.tokens
+        self.cost += used.cost
+        self.usage += used.usage
         if self.above is not None:
-            self.above.add_for(self.call, Used(calls, tokens, cost))
+            self.above.add_for(self.call, used)
 
     def add_for(self, call: str, used: Used) -> None:
         """Count what a call of this run used."""
         self._by_call[call] = self.used_by(call) + used
-        self.add(used.calls, used.tokens, used.cost)
+        self.add(used)
 
     def know(self, call: str, used: Used) -> None:
         """What is on record that a call has used; it is counted already."""
@@ -224,7 +234,7 @@ class Budget:
 
     def take_up(self, used: Used) -> None:
         """Go on from what is on record; those above hear of what they have not counted yet."""
-        self.calls, self.tokens, self.cost = used.calls, used.tokens, used.cost
+        self.calls, self.tokens, self.cost, self.usage = used.calls, used.tokens, used.cost, used.usage
         if self.above is not None:
             self.above.add_for(self.call, used.beyond(self.above.used_by(self.call)))
 
@@ -268,7 +278,7 @@ class Budget:
                 "The run that you work for has made all the tool calls that it may (its setting Limits.calls).",
                 limit="calls",
             )
-        self.add(calls=1)
+        self.add(Used(calls=1))
 
     def price(self, model: str) -> Price | None:
         """The price of a model, by this run or one above.

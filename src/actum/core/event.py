@@ -221,7 +221,8 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
         output_or_none: the same, and None where the run is paused or stopped.
         calls: each call with its result, in the order of the model's words.
         messages: the whole conversation of this run.
-        usage: tokens, added up.
+        usage: tokens, added up, with those of all that it started, such as agents below.
+        own_usage: the tokens of this run's own model alone; sums over runs add these up.
         steps: how often the model was asked.
         cost: what it cost, with what it started: models by the prices that the agent was given, and what tools said.
         stop_reason: which limit, `loop_detected`, `invalid_output`, `no_reply` where the model said nothing twice,
@@ -240,6 +241,7 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
     calls: tuple[tuple[ToolCall, ToolResult], ...]
     messages: tuple[Message, ...]
     usage: Usage
+    own_usage: Usage = Usage()
     steps: int
     cost: Decimal = ZERO
     stop_reason: str = ""
@@ -276,6 +278,22 @@ class PlanChanged(Struct, frozen=True, tag="plan_changed"):
     plan: PlanSteps
 
 
+class ChildEvent(Struct, frozen=True, tag="child_event"):
+    """What happens in a run that a call of this one began: an agent that is a tool, or a run that a tool's code began.
+
+    Attributes:
+        call: the id of the call.
+        agent: the name of the agent below; of a workflow its name.
+        run_id: the run below.
+        event: what happened there; again a `ChildEvent` where it happened further below.
+    """
+
+    call: str
+    agent: str
+    run_id: str
+    event: Event
+
+
 class RunFinished(Struct, Generic[Output], frozen=True, tag="run_finished"):
     """The last event of every run."""
 
@@ -293,7 +311,7 @@ PlainEvent = (
     | CallFinished
     | RunFinished[Output]
 )
-"""What happens in a run that is none of a workflow."""
+"""What happens in a run that is none of a workflow, but for the runs below."""
 
-Event = PlainEvent[Output] | NodeStarted | NodeProgress | NodeFinished
+Event = PlainEvent[Output] | ChildEvent | NodeStarted | NodeProgress | NodeFinished
 """Everything that `stream` yields, of an agent or a workflow."""

@@ -21,7 +21,7 @@ from .errors import SecretMissing, ToolError, UsageError
 from .holder import Holder
 from .json import Json, JsonObject
 from .language.sentence import Sentence
-from .message import Reply
+from .message import Message, Reply
 from .process.process_limits import NO_PROCESS_LIMITS, ProcessLimits
 from .run.chain import SignedHead
 from .run.noted import RecordKinds
@@ -39,6 +39,7 @@ from .user import User
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from .event import Event
     from .stored.definitions import Definitions
     from .stored.kept_object import ObjectStore
     from .stored.key import KeyStore
@@ -160,6 +161,8 @@ class Context(Generic[Deps]):
             record.
         begun: how often the code of the call began a run with the same words, by their digest; see `runs.below`.
         has_outcome: the call is over; what its code still does is not done for the call.
+        heard: the conversation of the run so far, for agents that are told of it.
+        emit: tells those who watch the run what happens in a run that the call begins; None where nobody watches.
     """
 
     __slots__ = (
@@ -177,7 +180,9 @@ class Context(Generic[Deps]):
         "budget",
         "call",
         "deps",
+        "emit",
         "has_outcome",
+        "heard",
         "holder",
         "journal",
         "key",
@@ -219,6 +224,8 @@ class Context(Generic[Deps]):
         tenant: str = "",
         process_limits: ProcessLimits = NO_PROCESS_LIMITS,
         note: Callable[[Context, Noted], None] | None = None,
+        emit: Callable[[Event], None] | None = None,
+        heard: Sequence[Message] = (),
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -242,6 +249,8 @@ class Context(Generic[Deps]):
         self._trace = trace
         self._lineage = lineage
         self._note = note
+        self.emit = emit
+        self.heard = heard
         self.holder = holder
         self.process_limits = process_limits
         self.opened_outside: dict[str, None] = {}

@@ -65,6 +65,16 @@ class Usage(Struct, frozen=True, omit_defaults=True):
             self.estimated or other.estimated,
         )
 
+    def beyond(self, other: Usage) -> Usage:
+        """How much more this is than the other."""
+        return Usage(
+            max(0, self.input_tokens - other.input_tokens),
+            max(0, self.output_tokens - other.output_tokens),
+            max(0, self.cached_tokens - other.cached_tokens),
+            max(0, self.reasoning_tokens - other.reasoning_tokens),
+            self.estimated,
+        )
+
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens

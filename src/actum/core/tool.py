@@ -20,6 +20,23 @@ Effects = Literal["read", "write", "send", "spend", "destroy", "execute"]
 Background = Literal["allowed"] | bool
 """Whether a call by a model becomes a task: always, where the model asks for it, or never."""
 
+TASK_PARAMETERS: JsonObject = {
+    "type": "object",
+    "properties": {
+        "task": {"type": "string", "description": "What to do, with everything that must be known for it."},
+    },
+    "required": ["task"],
+    "additionalProperties": False,
+}
+"""What a tool takes that hands a task to an agent."""
+ATTACHMENTS_PARAMETER: JsonObject = {
+    "attachments": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Handles of attachments to hand over, such as att_1.",
+    }
+}
+"""What such a tool takes besides, in a run that has attachments."""
 SEARCH = "search_tools"
 """The name of the tool by which a model finds further tools; see `runs.tool_search`."""
 

@@ -15,7 +15,7 @@ from ..core.budget import NOTHING, Used
 from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.json import JsonObject
-from ..core.message import Reply, UserMessage
+from ..core.message import Reply, Usage, UserMessage
 from ..core.run.node_records import NodeBegan, NodeLeft
 from ..core.run.pending import Quorum
 from ..core.run.record import (
@@ -360,12 +360,18 @@ class RunState:
             return NOTHING
         return sum((self.used_by(CallRef(reply, index)) for index in range(calls)), NOTHING)
 
+    @property
+    def own_usage(self) -> Usage:
+        """The tokens that the run's own model used."""
+        return sum((record.reply.usage for _, record in self.replies), Usage())
+
     def used(self) -> Used:
         """What is on record that the run has used, with all that it started."""
         asked = Used(
             len(self._made()),
             sum(record.reply.usage.total_tokens for _, record in self.replies),
             sum((record.cost for _, record in self.replies), NOTHING.cost),
+            self.own_usage,
         )
         return sum(self._used.values(), asked)
 

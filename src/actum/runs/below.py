@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ..core.errors import InDoubt
-from ..core.event import RunResult
+from ..core.event import ChildEvent, Event, RunResult
 from ..core.interfaces import Context, InputRequired, Journal
 from ..core.json import JsonObject
 from ..core.message import Message, UserMessage
 from ..core.run.ids import child_id
 from ..core.run.record import InputGiven, InputRequested, Started
 from ..journal.recording import RunState
-from .options import Options, RunOptions
+from .options import Emit, Options, RunOptions
 
 
 def on_behalf(given: Options, above: Context | None) -> Options:
@@ -106,6 +106,27 @@ async def is_begun(run_id: str, journal: Journal, above: Context) -> bool:
         return False
     entries = (await journal.read(run_id))[:1]
     return bool(entries and entries[0].payload) and RunState(entries).beginning().parent == above.run_id
+
+
+def telling_above(emit: Emit | None, above: Context | None, agent: str, run_id: str) -> Emit | None:
+    """Tells an event of a run to those who watch the run, and to those who watch the run above; None for nobody.
+
+    Args:
+        emit: is told the events of the run; None where nobody watches.
+        above: the call that the run works for; None where the run stands on its own.
+        agent: the name of the run's agent.
+        run_id: the run.
+    """
+    if above is None or above.emit is None:
+        return emit
+    tell, call = above.emit, above.call.id
+
+    def both(event: Event) -> None:
+        if emit is not None:
+            emit(event)
+        tell(ChildEvent(call, agent, run_id, event))
+
+    return both
 
 
 def told_above(result: RunResult) -> None:

@@ -273,10 +273,10 @@ class Run:
     def count_reply(self, usage: Usage, cost: Decimal) -> None:
         """Count what a reply of the run's model used, for the run, for the runs above, and for the run's user."""
         self.usage += usage
-        tokens = usage.total_tokens
-        self.context.budget.add(0, tokens, cost)
+        used = Used(tokens=usage.total_tokens, cost=cost, usage=usage)
+        self.context.budget.add(used)
         if self._account is not None:
-            self._count_for(self._account, Used(tokens=tokens, cost=cost))
+            self._count_for(self._account, used)
 
     def _count_for(self, account: Account, used: Used) -> None:
         account.add(used.tokens, used.cost, self.context.clock.monotonic())
@@ -493,7 +493,8 @@ class Run:
             output_or_none=finish.output,
             calls=tuple([(self.path.catalog.shown(call), result) for call, result in self.calls]),
             messages=heard.shown if isinstance(heard, Transcript) else tuple(heard),
-            usage=self.usage,
+            usage=self.context.budget.usage,
+            own_usage=self.usage,
             steps=steps,
             cost=self.context.budget.cost,
             stop_reason=finish.stop_reason,

@@ -60,7 +60,7 @@ from ..journal.secrets import write_answer, write_request
 from ..policy.origins import OriginIndex
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
-from .below import acts_for, below, handed_down, id_below, is_begun, on_behalf, told_above
+from .below import acts_for, below, handed_down, id_below, is_begun, on_behalf, telling_above, told_above
 from .caller_access import CallerAccess, RevokedKeys
 from .cancel_watch import CancelWatch
 from .direct import make_requested
@@ -106,6 +106,7 @@ def unless_stopped(entries: Sequence[Entry]) -> None:
         raise RunStopped("this run was stopped in the meantime")
 
 
+NO_ATTACHMENTS: Mapping[str, MediaPart] = {}
 TOLD_MAX = 10
 """So many tools of each kind are told where a run's tools are not what they were."""
 
@@ -129,6 +130,7 @@ class Setting(Struct, frozen=True, kw_only=True):
             attempt at a task begins. The record is on disk before anything else is done. It raises what speaks against
             the attempt, as `unless_stopped` does.
         stopping: says why the run is cancelled, where it is; see `run.Stopping`.
+        above: the call that the run works for; None where the run stands on its own.
     """
 
     journal: Journal
@@ -144,6 +146,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     model_settings: ModelSettings = UNSET
     begins: Begins | None = None
     stopping: Stopping | None = None
+    above: Context | None = None
 
 
 class ModelSide(Struct, frozen=True, kw_only=True):
@@ -349,20 +352,26 @@ class Runner:
         """Whether the policy denies every call of a tool by somebody, whatever the arguments are."""
         return isinstance(self._policy, Barring) and self._policy.bars(tool, facts)
 
-    def listing(self, state: RunState) -> Callable[[], Awaitable[Catalog]]:
-        """Lists the tools of a run: once a result of it was cut, with the one that reads the rest."""
+    def listing(
+        self, state: RunState, attachments: Mapping[str, MediaPart] = NO_ATTACHMENTS
+    ) -> Callable[[], Awaitable[Catalog]]:
+        """Lists the tools of a run: once a result of it was cut, with the one that reads the rest; once there are
+        attachments, with agents that take them along.
+        """
         known: dict[Catalog, Catalog] = {}
 
-        async def with_reader() -> Catalog:
+        async def listed() -> Catalog:
             catalog = await self.catalog()
-            if catalog.get(READ_RESULT) is not None:
+            if attachments:
+                catalog = catalog.handing_over
+            if not state.cut or catalog.get(READ_RESULT) is not None:
                 return catalog
             if catalog not in known:
                 reader = ResultReader(state, self.limits.result_bytes or min(state.cut.values()))
                 known[catalog] = await catalog.with_toolset(reader)
             return known[catalog]
 
-        return lambda: with_reader() if state.cut else self.catalog()
+        return listed
 
     # Calls that are asked for directly --------------------------------------------------------------------------------
 
@@ -595,6 +604,7 @@ class Runner:
             model_settings=checked_settings(model_settings),
             begins=begins,
             stopping=stopping,
+            above=above,
         )
 
     def journal_below(self, above: Context | None) -> Journal:
@@ -750,8 +760,9 @@ class Runner:
         tool's calls.
         """
         catalog = await self.listing(state)()
+        handing = catalog.handing_over
         chooses = self.choice.places_in(catalog) > 0
-        if not chooses and catalog.digest == state.tools:
+        if not chooses and state.tools in (catalog.digest, handing.digest):
             return ""
         try:
             shown = await kept_tools(journal, state.tools)
@@ -759,10 +770,13 @@ class Runner:
             return "what it was shown is not on record"
         known = {tool.name: _shown_digest(tool) for tool in shown}
         now = {tool.name: _shown_digest(tool) for tool in catalog.tools}
+        later = {tool.name: _shown_digest(tool) for tool in handing.tools}
         may_come = {tool.name for tool in catalog.tools if tool.foreign or (tool.name == READ_RESULT and state.cut)}
         differ = {
             "gone": [name for name in known if name not in now],
-            "changed": [name for name, digest in known.items() if now.get(name, digest) != digest],
+            "changed": [
+                name for name, digest in known.items() if name in now and digest not in (now[name], later[name])
+            ],
             "new": [name for name in now if name not in known and name not in may_come] if not chooses else [],
         }
         return "; ".join(f"{how}: {', '.join(map(repr, names[:TOLD_MAX]))}" for how, names in differ.items() if names)
@@ -785,7 +799,7 @@ class Runner:
             epoch=max(self.clock.now(), state.latest) - self.clock.monotonic(),
             deps=setting.deps,
             attachments={**model.attachments, **state.media()},
-            emit=setting.emit,
+            emit=telling_above(setting.emit, setting.above, self.name, run_id),
             secrets=secrets_for(self._secrets, started.user),
             redaction=self._redaction,
             told=set(state.secrets),
@@ -819,7 +833,7 @@ class Runner:
             lets_in=model.lets_in,
         )
         asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
-        catalog = await self.listing(state)()
+        catalog = await self.listing(state, context.attachments)()
         path = CallPath(context, catalog, inputs, self.limits, self._breakers, self._meters, asker)
         account = self._meters.account(started.user, self.clock.monotonic())
         context.counts_tokens = budget.counts_tokens or (account is not None and account.counts_tokens)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import TypeVar
 
 from ..core.errors import UsageError
-from ..core.event import CallProgress, Event
+from ..core.event import CallProgress, ChildEvent, Event
 
 T = TypeVar("T")
 
@@ -19,7 +19,10 @@ def into(events: asyncio.Queue[Event | None]) -> Callable[[Event], None]:
     """What puts the events of a run into the queue of their reader."""
 
     def tell(event: Event) -> None:
-        if not (isinstance(event, CallProgress) and events.qsize() >= WAITING_MAX):
+        happened = event
+        while isinstance(happened, ChildEvent):
+            happened = happened.event
+        if not (isinstance(happened, CallProgress) and events.qsize() >= WAITING_MAX):
             events.put_nowait(event)
 
     return tell

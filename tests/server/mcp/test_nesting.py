@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from actum import Agent, ToolCall
@@ -10,7 +12,7 @@ from actum.call.limits.limits import Limits
 from actum.core.event import RunResult
 from actum.core.interfaces import Context
 from actum.core.json import JsonObject
-from actum.core.message import ToolMessage
+from actum.core.message import Message, ToolMessage, UserMessage
 from actum.core.run.record import Started
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
@@ -56,8 +58,10 @@ class Fresh:
         self.models.append(model)
         return Agent(model, [self._way], name="helper", policy=ALL, limits=Limits(depth=5))
 
-    async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
-        return await self.new().run_child(task, run_id, context)
+    async def run_child(
+        self, said: UserMessage, run_id: str, context: Context, history: Sequence[Message] = ()
+    ) -> RunResult:
+        return await self.new().run_child(said, run_id, context, history)
 
 
 @pytest.mark.parametrize("gateway", [False, True])

@@ -206,7 +206,7 @@ class LiveToolRequests(Struct, kw_only=True):
         sampled = Sampled(place.cause, place.index, pending.id, said, reply, seconds, elapsed, cost, self.others)
         scope.write(sampled)
         if scope.peer is None:
-            scope.budget.add_for(self.key, Used(tokens=reply.usage.total_tokens, cost=cost))
+            scope.budget.add_for(self.key, Used(tokens=reply.usage.total_tokens, cost=cost, usage=reply.usage))
 
     async def roots(self, key: str = "") -> tuple[str, ...]:
         """The directories of the other end; none where there is no other end.

@@ -16,6 +16,7 @@ import select
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import TextIO
 
 import msgspec
@@ -36,6 +37,7 @@ if sys.platform != "win32":
     import termios
 
 GUTTER = 10
+INDENT = "  │ "
 """Columns before the text of a labelled line: eight for the label, two to part them."""
 
 WIDE = 1_000_000
@@ -101,19 +103,27 @@ class Terminal:
         self.person = stdin is not None and stdin.isatty() and sys.stderr.isatty()
         self.live = sys.stdout.isatty()
         self.waiting = Spinner(self.err if sys.stderr.isatty() else None)
+        self._indent = ""
+
+    def indented(self) -> Terminal:
+        """The same terminal, with a mark in front of each of its lines with a label."""
+        inside = copy(self)
+        inside._indent = self._indent + INDENT
+        return inside
 
     def line(self, label: str, text: str | Text, style: str = "", *, console: Console | None = None) -> None:
         """A line with a label in the gutter; what does not fit is folded under itself, on a terminal."""
         console = console or self.out
         body = text if isinstance(text, Text) else styled((text, style))
         if console.is_terminal:
-            pieces = list(body.wrap(console, max(20, console.width - GUTTER - 1), overflow="fold"))
+            width = console.width - GUTTER - len(self._indent) - 1
+            pieces = list(body.wrap(console, max(20, width), overflow="fold"))
         else:
             pieces = list(body.split("\n", allow_blank=True))
         for number, piece in enumerate(pieces or [Text()]):
             shown = tr(label) if number == 0 else ""
             blanks = " " * (GUTTER - 2 - cell_len(shown))  # a Chinese character takes two columns
-            whole = styled((f"{blanks}{shown}  ", style or "dim"), piece)
+            whole = styled((self._indent, "dim"), (f"{blanks}{shown}  ", style or "dim"), piece)
             whole.rstrip()
             console.print(whole, soft_wrap=True)
 

@@ -31,6 +31,7 @@ from ...core.event import (
     CallProgress,
     CallSaid,
     CallStarted,
+    ChildEvent,
     Event,
     NodeFinished,
     NodeProgress,
@@ -98,6 +99,7 @@ class Trace:
         self._started: dict[str, CallStarted] = {}
         self._running: dict[str, str] = {}
         self._calls = _InOrder()
+        self._below: dict[str, Trace] = {}
 
     def question(self, text: str) -> None:
         """What the user says; failures are told in its language."""
@@ -109,6 +111,8 @@ class Trace:
         """Show what happened."""
         if isinstance(event, NodeStarted | NodeFinished | NodeProgress):
             self._show_node(event)
+        elif isinstance(event, ChildEvent):
+            self._show_below(event)
         else:
             self._show(event)
 
@@ -159,6 +163,19 @@ class Trace:
                 self._finished(event.result)
                 return
         self._terminal.waiting.begin(", ".join(list(self._running.values())[:4]) or "thinking")
+
+    def _show_below(self, event: ChildEvent) -> None:
+        """Show what happens in a run below this one, in lines that are indented."""
+        if not self.verbose:
+            return
+        below = self._below.get(event.run_id)
+        if below is None:
+            self._terminal.waiting.end()
+            self._terminal.line("agent", event.agent, "cyan")
+            below = self._below[event.run_id] = Trace(self._terminal.indented(), verbose=True)
+        below.show(event.event)
+        if isinstance(event.event, RunFinished):
+            self._below.pop(event.run_id).close()
 
     def close(self) -> None:
         """Nothing more comes: show what was held back, and leave the cursor at the start of a line."""

@@ -160,7 +160,8 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
     Attributes:
         text: the answer, or what the user should be told.
         stop_reason: why the run was stopped or failed; empty where it was not.
-        usage: the tokens that the model used.
+        usage: the tokens that the run used, with all that it started, such as agents below.
+        own_usage: the tokens that the run's own model used; sums over runs add these up.
         calls: the calls of the run.
         approvals: what the run waits for.
         forked: the run that this run branched off from; empty where there is none.
@@ -172,6 +173,7 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
     text: str
     stop_reason: str
     usage: Usage
+    own_usage: Usage
     calls: tuple[RunCall, ...]
     approvals: tuple[Approval, ...]
     forked: str

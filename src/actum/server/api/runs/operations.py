@@ -303,6 +303,7 @@ _RUN_WHOLE = RUN_INFO | {
     "text": "5",
     "stop_reason": "",
     "usage": {"input_tokens": 41, "output_tokens": 7},
+    "own_usage": {"input_tokens": 41, "output_tokens": 7},
     "calls": [
         {
             "call": "1.0",

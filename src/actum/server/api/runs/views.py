@@ -127,7 +127,8 @@ def run_details(line: RunSummary, recorded: Recorded, who: Identity, outputs: Js
         ended=info.ended,
         text="" if ended is None or is_under_way else _words(ended),
         stop_reason="" if ended is None or is_under_way else ended.reason,
-        usage=sum((replied.reply.usage for _, replied in state.replies), Usage()),
+        usage=state.used().usage,
+        own_usage=state.own_usage,
         calls=tuple(
             _run_call(state, CallRef(cause, index), call)
             for cause, calls in state.calls.items()
