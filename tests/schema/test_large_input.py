@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from random import Random
 
+import jsonschema_rs
 import pytest
 
 from actum.core.call import TextPart, ToolCall, ToolResult
@@ -32,6 +34,7 @@ from actum.policy.rules import Rule, Rules
 from actum.protocols.bound_text.markup import bind_markup
 from actum.protocols.bound_text.part import Given, NoPlace
 from actum.protocols.sse import SseReader
+from actum.schema.applied import told_apart
 from actum.schema.schema import Schema, compile_schema
 from actum.server.a2a.reading import read_json as read_a2a
 from tests.effort import effort
@@ -222,6 +225,8 @@ def test_a_schema_that_contains_itself_once_holds_for_values_of_any_depth() -> N
 
 
 POSITION: JsonObject = {"type": "array", "items": {"type": "number"}}
+TAGGED = [f"kind-{n}" for n in range(15)]
+TAGGED_REFERENCES: list[Json] = [{"$ref": f"#/$defs/{kind}"} for kind in TAGGED]
 OF_REAL_LIFE: dict[str, tuple[JsonObject, Callable[[Json], Json]]] = {
     "a JSON Schema": (
         {
@@ -290,6 +295,39 @@ OF_REAL_LIFE: dict[str, tuple[JsonObject, Callable[[Json], Json]]] = {
         },
         lambda inside: {"type": "Collection", "geometries": [inside]},
     ),
+    "a document": (
+        {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"type": {"const": kind}, "content": {"type": "array", "items": {"$ref": "#"}}},
+                    "required": ["content", "type"],
+                }
+                for kind in TAGGED
+            ]
+        },
+        lambda inside: {"type": TAGGED[-1], "content": [inside]},
+    ),
+    "a rich text": (
+        {
+            "anyOf": [{"type": "null"}, *TAGGED_REFERENCES],
+            "$defs": {
+                kind: {
+                    "type": "object",
+                    "required": ["kind"],
+                    "properties": {"kind": {"enum": [kind, kind.upper()]}, "inside": {"$ref": "#"}},
+                }
+                for kind in TAGGED
+            },
+        },
+        lambda inside: {"kind": TAGGED[3].upper(), "inside": inside},
+    ),
+}
+INNERMOST: dict[str, Json] = {
+    "a block": {"toggle": {}},
+    "a geometry": {"type": "Point"},
+    "a document": {"type": TAGGED[0], "content": []},
+    "a rich text": None,
 }
 
 
@@ -298,12 +336,85 @@ def test_what_names_itself_in_many_places_of_which_a_value_has_one_holds_for_dee
     document, around = OF_REAL_LIFE[name]
     compiled = compile_schema({"type": "object", "properties": {"value": {"$ref": "#/$defs/it"}}, "$defs": {
         "it": json.loads(dumps(document).replace('"#', '"#/$defs/it'))}}, where="t", foreign=True)  # fmt: skip
-    value: Json = {"toggle": {}} if name == "a block" else {"type": "Point"} if name == "a geometry" else {}
+    value = INNERMOST.get(name, {})
     while not is_too_deep(value, 80):
         value = around(value)
     began = time.thread_time()
     assert compiled.fits({"value": value})
     assert time.thread_time() - began < 0.2
+
+
+def test_in_a_deep_value_of_branches_with_tags_what_is_wrong_is_told_of_the_branch_whose_tag_fits() -> None:
+    document, around = OF_REAL_LIFE["a document"]
+    compiled = compile_schema(
+        {"type": "object", "properties": {"value": {"$ref": "#/$defs/it"}}, "$defs": {
+            "it": json.loads(dumps(document).replace('"#', '"#/$defs/it'))}}, where="t", foreign=True)  # fmt: skip
+    value: Json = {"type": TAGGED[4], "content": "none", "more": 1}
+    for _ in range(30):
+        value = around(value)
+    with effort() as spent:
+        (problem,) = compiled.check({"value": value}).problems
+    assert (problem.path.count("content"), problem.expected) == (31, "array")
+    assert spent.calls < FIXED
+    (problem,) = compiled.check({"value": {"type": "kind-99", "content": []}}).problems
+    assert problem.path == "value.type"
+
+
+def in_a_union(branch: Callable[[str], JsonObject], **more: Json) -> JsonObject:
+    return {"type": "object", "properties": {"value": {"$ref": "#/$defs/it"}}, "$defs": {
+        "it": {"anyOf": [branch(kind) for kind in TAGGED]}}, **more}  # fmt: skip
+
+
+def branch_of(kind: str) -> JsonObject:
+    inside: JsonObject = {"$ref": "#/$defs/it"}
+    return {"type": "object", "required": ["t"], "properties": {"t": {"const": kind}, "a": inside, "b": inside}}
+
+
+TOGETHER: dict[str, JsonObject] = {
+    "a tag that may be missing": in_a_union(lambda kind: {**branch_of(kind), "required": []}),
+    "a tag that two branches share": in_a_union(lambda kind: branch_of(kind.replace("9", "8"))),
+    "a tag that is a number": in_a_union(lambda kind: branch_of(kind) | {"properties": {"t": {"const": 1}, "a": {"$ref":
+        "#/$defs/it"}}}),
+    "branches that take lists, too": in_a_union(lambda kind: {**branch_of(kind), "type": ["object", "array"], "items":
+        {"$ref": "#/$defs/it"}}),
+    "a draft without if": in_a_union(branch_of, **{"$schema": "http://json-schema.org/draft-04/schema#"}),
+    "a reference into a branch": in_a_union(branch_of, x={"$ref": "#/$defs/it/anyOf/0/properties/a"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_where_no_tag_tells_branches_apart_a_value_is_bounded_by_its_depth(name: str) -> None:
+    compiled = compile_schema(TOGETHER[name], where="t", foreign=True)
+    value: Json = {"t": "kind-8"}
+    for _ in range(40):
+        value = {"t": "kind-8", "a": value, "b": {"t": "kind-8"}}
+    began = time.thread_time()
+    assert not compiled.fits({"value": value})
+    assert compiled.check({"value": value}).problems
+    assert time.thread_time() - began < 0.2
+
+
+def test_a_schema_whose_branches_are_told_apart_takes_the_same_values() -> None:
+    random = Random(7)
+    unions: list[JsonObject] = [*(document for document, _ in OF_REAL_LIFE.values()), *TOGETHER.values()]
+    texts, fields = [*TAGGED, "KIND-3", "Point", "add"], ["type", "kind", "content", "inside", "value", "t", "a"]
+
+    def value(levels: int) -> Json:
+        inner: list[Callable[[], Json]] = [
+            lambda: None,
+            lambda: random.choice(texts),
+            lambda: [value(levels - 1) for _ in range(random.randrange(3))],
+            lambda: {name: value(levels - 1) for name in random.sample(fields, random.randrange(4))},
+            lambda: {"type": random.choice(texts), "content": [value(levels - 1)]},
+            lambda: {"kind": random.choice(texts), "t": random.choice(texts), "inside": value(levels - 1)},
+        ]
+        return inner[random.randrange(6 if levels else 2)]()
+
+    for document in unions:
+        before, after = (jsonschema_rs.validator_for(each) for each in (document, told_apart(document)))
+        for _ in range(200):
+            one = value(3)
+            assert before.is_valid(one) == after.is_valid(one), (document, one)
 
 
 def test_ever_more_unknown_names_make_no_more_problems_and_no_more_work_to_tell_them() -> None:

@@ -22,7 +22,7 @@ FOREIGN_TEXT_MAX = 256
 
 _OLD = ("draft-03", "draft-04", "draft-06")
 """Drafts that know no `if`."""
-_VALUES = frozenset({"enum", "const", "default", "examples"})
+VALUES = frozenset({"enum", "const", "default", "examples"})
 """Keywords that hold values, and no schemas."""
 _REFUSING = ("not", "if", "then", "else")
 _TOKEN = re.compile(r"\\.|\(\?<?[=!]|\(|\)|\[\^?\]?(?:\\.|[^\]\\])*+\]", re.DOTALL)
@@ -38,10 +38,14 @@ def held_to_patterns(schema: JsonObject, *, foreign: bool) -> JsonObject:
     """
     if not _is_any_irregular(schema):
         return schema
-    knows_if = not any(draft in str(schema.get("$schema")) for draft in _OLD)
-    changed = _Holding(foreign=foreign, knows_if=knows_if).held(schema)
+    changed = _Holding(foreign=foreign, knows_if=knows_if(schema)).held(schema)
     assert isinstance(changed, dict)
     return changed
+
+
+def knows_if(schema: JsonObject) -> bool:
+    """Whether the draft of a schema has the keyword `if`."""
+    return not any(draft in str(schema.get("$schema")) for draft in _OLD)
 
 
 class _Holding:
@@ -62,7 +66,7 @@ class _Holding:
         if self._foreign and isinstance(named, dict) and not all(map(is_regular, named)):
             for key in ("patternProperties", "additionalProperties", "unevaluatedProperties"):
                 kept.pop(key, None)
-        kept = {key: each if key in _VALUES else self.held(each) for key, each in kept.items()}
+        kept = {key: each if key in VALUES else self.held(each) for key, each in kept.items()}
         pattern = node.get("pattern")
         if isinstance(pattern, str) and not is_regular(pattern) and (self._foreign or self._knows_if):
             del kept["pattern"]

@@ -31,7 +31,7 @@ from msgspec import Struct
 from ..core.call import Problem
 from ..core.errors import BadTool, UsageError
 from ..core.json import Json, JsonObject, dumps, is_too_deep
-from .applied import APPLIED_MAX, applied, depth_of
+from .applied import APPLIED_MAX, applied, depth_of, told_apart
 from .canonical import Unclear
 from .coercion import NOT_BLANK, Mending, node_at, sample, shorten, show, tell_path, unexpected
 from .kinds import KEYWORD, OTHERWISE, Kind, read_kind
@@ -195,14 +195,7 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, fore
             raise BadTool("{where}: more than {most} schemas hold for one value", where=where, most=APPLIED_MAX)
         document = schema if blanks else _refusing_blanks(schema, _Texts(schema))
         document = held_to_patterns(document, foreign=foreign)
-        validator = jsonschema_rs.validator_for(
-            document,
-            validate_formats=True,
-            formats=_WIDER_FORMATS,
-            pattern_options=PATTERNS,
-            keywords=None if blanks else {KEYWORD: kinds},  # type: ignore[dict-item]  # it is only called
-            offline=True,
-        )
+        validator = _validator(document, None if blanks else kinds)
     except ValidationError as error:
         raise BadTool(
             "{where}: {tell_bad_schema}", where=where, tell_bad_schema=_tell_bad_schema(error, schema)
@@ -215,7 +208,22 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, fore
         raise BadTool("{where}: the schema is not JSON ({why})", where=where, why=str(error)[:100]) from None
     if kinds.bad:
         raise BadTool("{where}: {bad}", where=where, bad=kinds.bad[0])
-    return Schema(document, validator, depth_of(schema))
+    depth = depth_of(schema)
+    if depth is not None and (deeper := depth_of(schema, apart=True)) != depth:
+        document, depth = told_apart(document), deeper
+        validator = _validator(document, None if blanks else kinds)
+    return Schema(document, validator, depth)
+
+
+def _validator(document: JsonObject, kinds: _Kinds | None) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for(
+        document,
+        validate_formats=True,
+        formats=_WIDER_FORMATS,
+        pattern_options=PATTERNS,
+        keywords=None if kinds is None else {KEYWORD: kinds},  # type: ignore[dict-item]  # it is only called
+        offline=True,
+    )
 
 
 # A stricter schema: text of a kind is in its one form. ----------------------------------------------------------------
@@ -514,8 +522,9 @@ def _tell_union(
     """One problem that lists the alternatives, or those of the alternative that was nearest to what came."""
     path, branches = error.instance_path, branches[:UNION_TOLD_MAX]
     nearest = [b for b in branches if b and not any(e.instance_path == path and _is_of_kind(e) for e in b)]
-    if nearest:
-        return [problem for inner in min(nearest, key=len) for problem in _tell(inner, document)]
+    if nearest:  # a branch whose tag does not fit is told of by an `else`, of `told_apart`
+        chosen = min(nearest, key=lambda b: (b[0].schema_path.count("else"), len(b)))
+        return [problem for inner in chosen for problem in _tell(inner, document)]
     here = [_expected(e) for b in branches for e in b if e.instance_path == path and _is_of_kind(e)]
     expected = " or ".join(dict.fromkeys(here)) or _PHRASES["anyOf"]
     return [Problem(tell_path(path), error.kind.name, expected, _came(error))]
