@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import grpc
@@ -17,10 +16,15 @@ import httpx2
 import pytest
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as old_a2a
 from a2a.types import a2a_pb2 as a2a
+from google.protobuf.message import Message as ProtoMessage
+from google.protobuf.struct_pb2 import ListValue, Struct, Value
 
 from actum import tool
 from actum.core.json import Json, JsonObject, dumps
+from actum.protocols.a2a import legacy
 from actum.server import Folder, McpService, Resource, prompt
+from actum.server.a2a.jsonrpc import METHODS as NEW_METHODS
+from actum.server.a2a.jsonrpc import OLD_METHODS, OLD_STREAMS, STREAMS
 from actum.server.a2a.reading import TooMuch, read_json
 from tests.effort import effort, turns_counted
 
@@ -105,6 +109,18 @@ BODIES: dict[str, str] = {
     "a2a, old, data": many('{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": {"messageId": '
     '"m8", "kind": "message", "role": "user", "parts": [{"kind": "data", "data": {"a": [', '{"b": "x"}', "]}}]}}}",
     size=4_000_000),
+    "a2a, rest, data": many('{"message": {"messageId": "m10", "role": "ROLE_USER", "parts": [{"data": [', '{"b": "x"}',
+    "]}]}}", size=4_000_000),
+    "a2a, rest, a text": many('{"message": {"messageId": "m11", "role": "ROLE_USER", "parts": [{"text": "', "x ",
+    '"}]}}', "", size=4_000_000),
+    "a2a, rest, metadata": many('{"message": {"messageId": "m12", "role": "ROLE_USER", "metadata": {"a": [', "1",
+    ']}, "parts": [{"text": "Hi"}]}}', size=39_900),
+    "a2a, old rest": many('{"request": {"messageId": "m13", "role": "ROLE_USER", "content": [', '{"text": "Hi"}',
+    "]}}", size=7_000),
+    "a2a, old rest, data": many('{"request": {"messageId": "m14", "role": "ROLE_USER", "content": [{"data": {"data": '
+    '{"a": [', "1", "]}}}]}}", size=580),
+    "a2a, old rest, a text": many('{"request": {"messageId": "m15", "role": "ROLE_USER", "content": [{"text": "', "x ",
+    '"}]}}', "", size=4_000_000),
     "a2a, metadata": many('{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"metadata": {"a": [', "1",
     ']}, "message": {"messageId": "m9", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}}}', size=4_000_000),
     "question": many('{"question": "', "[{<'", '"}', ""),
@@ -155,7 +171,12 @@ BODIES_OF: dict[str, tuple[str, ...]] = {
         "a2a, metadata",
     ),
     "/a2a/desk/legacy": ("a2a, old", "a2a of 2025", "a2a, old, data"),
-    "/a2a/desk/rest/message:send": ("a2a, rest", "names"),
+    "/a2a/desk/rest/message:send": (
+        *("a2a, rest", "names", "4 MB, names", "a2a, rest, data", "a2a, rest, a text", "a2a, rest, metadata"),
+    ),
+    "/a2a/desk/rest/v1/message:send": (
+        *("a2a, rest", "4 MB, names", "a2a, old rest", "a2a, old rest, data", "a2a, old rest, a text"),
+    ),
 }
 
 
@@ -191,19 +212,39 @@ def test_a_request_with_more_values_than_a_message_needs_is_refused_before_the_s
     read_json(dumps({"a": ["a, b, [c], {d}" * 10_000], "b": list(range(19_000))}).encode())  # marks in a text are none
 
 
+async def refusal(call: grpc.aio.UnaryUnaryCall) -> str:
+    """The words with which a call is refused."""
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return error.details() or ""
+    return ""
+
+
 async def test_large_messages_of_grpc_leave_the_loop_to_others() -> None:
     parts = [a2a.Part(text="Hi")] * 60_000
-    nested = a2a.Part()
+    nested, below, old_below = a2a.Part(), a2a.Part(), a2a.Part()
     nested.data.struct_value.update({f"n{n}": {"b": [n]} for n in range(10_000)})
+    below.data.struct_value.update({"a": list(range(19_900))})
+    old_below.data.struct_value.update({"a": list(range(290))})
     messages: dict[str, bytes | a2a.SendMessageRequest] = {
         "small": said("Hi").SerializeToString(),
         "parts": a2a.SendMessageRequest(message=a2a.Message(message_id="m2", role=a2a.ROLE_USER, parts=parts)),
         "nested": a2a.SendMessageRequest(message=a2a.Message(message_id="m3", role=a2a.ROLE_USER, parts=[nested])),
+        "just let through": a2a.SendMessageRequest(
+            message=a2a.Message(message_id="m6", role=a2a.ROLE_USER, parts=[below])
+        ),
+        "4 MB": a2a.SendMessageRequest(
+            message=a2a.Message(message_id="m7", role=a2a.ROLE_USER, parts=[a2a.Part(text="Hi")]),
+            metadata=Struct(fields={"a": Value(list_value=ListValue(values=[Value()] * 1_900_000))}),
+        ),
     }
     bodies = {name: each if isinstance(each, bytes) else each.SerializeToString() for name, each in messages.items()}
     bodies["no end"] = bodies["parts"][:-1]
     message = old_a2a.Message(message_id="m4", role=old_a2a.ROLE_USER, content=[old_a2a.Part(text="Hi")] * 60_000)
-    in_data = old_a2a.Part(data=old_a2a.DataPart(data=nested.data.struct_value))
+    in_data, in_less = (
+        old_a2a.Part(data=old_a2a.DataPart(data=part.data.struct_value)) for part in (nested, old_below)
+    )
     old = {
         "small": b"",
         "parts": old_a2a.SendMessageRequest(request=message).SerializeToString(),
@@ -211,8 +252,12 @@ async def test_large_messages_of_grpc_leave_the_loop_to_others() -> None:
             request=old_a2a.Message(message_id="m5", role=old_a2a.ROLE_USER, content=[in_data])
         ).SerializeToString(),
         "no end": message.SerializeToString()[:-1],
+        "just let through": old_a2a.SendMessageRequest(
+            request=old_a2a.Message(message_id="m8", role=old_a2a.ROLE_USER, content=[in_less])
+        ).SerializeToString(),
     }
     held: dict[str, int] = {}
+    answered: dict[str, str] = {}
     async with desk(answering(*["Hi."] * 8)) as (port, _), grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         sends = {  # bytes, as they are
             "1.0": channel.unary_unary("/lf.a2a.v1.A2AService/SendMessage"),
@@ -222,10 +267,14 @@ async def test_large_messages_of_grpc_leave_the_loop_to_others() -> None:
             for version, send in sends.items():
                 metadata = (("a2a-version", version), ("authorization", "Bearer ann"))
                 async with turns_counted() as turns:
-                    with suppress(grpc.aio.AioRpcError):
-                        await send(old[name] if version == "0.3" else body, metadata=metadata)
+                    answered[f"{name}, {version}"] = await refusal(
+                        send(old.get(name, body) if version == "0.3" else body, metadata=metadata)
+                    )
                 held[f"{name}, {version}"] = turns.held
     assert {name: calls for name, calls in held.items() if calls >= HELD_MAX} == {}
+    assert "more than 20000 values" in answered["4 MB, 1.0"]
+    assert "use A2A 1.0" in answered["nested, 0.3"]
+    assert answered["just let through, 1.0"] == answered["just let through, 0.3"] == ""
 
 
 @pytest.mark.parametrize("path", BODIES_OF)
@@ -359,4 +408,75 @@ async def test_a_large_message_of_any_method_of_mcp_leaves_the_loop_to_others(tm
                     answer = await told(message(value))
                 assert answer.status_code < 500, answer.text[:200]
                 held[f"{name}: {kind}"] = turns.held
+    assert {name: calls for name, calls in held.items() if calls >= HELD_MAX} == {}
+
+
+COUNT = 3_000
+"""Of values: a body of less than 64 KB, which was once read on the event loop for its size alone."""
+A2A_VALUES: dict[str, Json] = {
+    "names": {f"n{n}": n for n in range(COUNT)},
+    "list": [1] * COUNT,
+    "deep": [json.loads('{"a":' * 30 + "1" + "}" * 30) for _ in range(COUNT // 30)],
+}
+MESSAGE: JsonObject = {"messageId": "w", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}
+OLD_MESSAGE: JsonObject = {
+    "messageId": "w", "kind": "message", "role": "user", "parts": [{"kind": "text", "text": "Hi"}]
+}  # fmt: skip
+FIRST_MESSAGE: JsonObject = {"role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+
+
+def in_fields(kind: type[ProtoMessage], value: Json) -> JsonObject:
+    """The value under each name that a message of 1.0 has."""
+    return {field.json_name: value for field in kind.DESCRIPTOR.fields}
+
+
+def in_message(message: JsonObject, part: JsonObject, value: Json) -> list[JsonObject]:
+    """Parameters with the value in each place of a message where any JSON may be, and in the place of the message."""
+    return [
+        {"message": {**message, "metadata": {"a": value}}},
+        {"message": message, "metadata": {"a": value}},
+        {"message": {**message, "parts": [{**part, "data": {"a": value}}]}},
+        {"message": {**message, "parts": value if isinstance(value, list) else [value], "extensions": value}},
+        {"message": value, "configuration": value},
+    ]
+
+
+def questions_of_a2a(value: Json) -> dict[str, list[tuple[str, JsonObject]]]:
+    """Each method with parameters in which the value is, by the path and the method."""
+    asked: dict[str, list[tuple[str, JsonObject]]] = {"1.0": [], "0.3": [], "0.1": []}
+    for name, method in {**NEW_METHODS, **STREAMS}.items():
+        asked["1.0"].append((name, in_fields(method.params, value)))
+        if method.params is a2a.SendMessageRequest:
+            asked["1.0"] += [(name, params) for params in in_message(MESSAGE, {}, value)]
+    about: JsonObject = {"id": "run_none", "metadata": {"a": value}, "pushNotificationConfig": value, "taskId": value}
+    for name in [*OLD_METHODS, *OLD_STREAMS]:
+        asked["0.3"] += [(name, about), (name, {**about, "id": value})]
+        if name.startswith("message/"):
+            asked["0.3"] += [(name, params) for params in in_message(OLD_MESSAGE, {"kind": "data"}, value)]
+    for name in legacy.METHODS:
+        asked["0.1"] += [(name, {"id": "none", "pushNotification": value, "metadata": {"a": value}, "x": value})]
+        if name.startswith("tasks/send"):
+            told = in_message(FIRST_MESSAGE, {"type": "data"}, value)
+            asked["0.1"] += [(name, {"id": f"t{number}", **params}) for number, params in enumerate(told)]
+    return asked
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3", "0.1"])
+async def test_a_large_message_of_any_method_of_a2a_leaves_the_loop_to_others(tmp_path: Path, version: str) -> None:
+    held: dict[str, int] = {}
+    async with served(tmp_path) as it:
+        await it.add_keys()
+        headers = {
+            "authorization": f"Bearer {it.keys['north']}",
+            "a2a-version": "0.3" if version == "0.1" else version,
+            "content-type": "application/json",
+        }
+        path = "/a2a/desk/legacy" if version == "0.1" else "/a2a/desk"
+        for kind, value in {"small": [], **A2A_VALUES}.items():  # what is loaded at the first request is loaded now
+            for number, (method, params) in enumerate(questions_of_a2a(value)[version]):
+                body = dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+                async with turns_counted() as turns:
+                    answer = await it.client.post(path, content=body, headers=headers)
+                assert answer.status_code < 500, answer.text[:200]
+                held[f"{kind}: {method} {number}"] = turns.held if kind != "small" else 0
     assert {name: calls for name, calls in held.items() if calls >= HELD_MAX} == {}

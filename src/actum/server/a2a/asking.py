@@ -70,11 +70,6 @@ def is_json(request: Request) -> bool:
     return said in ("", *JSON_TYPES)
 
 
-PARTS_MAX = 1_000
-"""A message may have so many parts."""
-TOO_MANY_PARTS = f"message.parts: a message has at most {PARTS_MAX} parts"
-
-
 def parameters(value: Json) -> dict[str, Json]:
     """Parameters, which are an object.
 

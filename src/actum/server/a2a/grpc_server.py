@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import grpc
-from a2a.compat.v0_3 import a2a_v0_3_pb2, a2a_v0_3_pb2_grpc
+from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
 from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
 from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.grpc_handler import GrpcHandler, GrpcServerCallContextBuilder
@@ -37,9 +37,10 @@ from ..attempts import TooManyAttempts
 from ..open_streams import KeyEnded
 from ..scopes import allows
 from ..verifier import Verifier, wants_token
-from .asking import PARTS_MAX, SILENT_S, TOO_MANY_PARTS, check_version
+from .asking import SILENT_S, check_version
 from .failures import NotAllowed, ServerStops, failure_of
 from .handler import Event, RunHandler, context_of
+from .reading import OLD_VALUES_MAX, TRANSLATED, VALUES_MAX, TooMuch, read_message
 from .service import A2ARequest, Form
 
 log = logging.getLogger("actum.server.a2a")
@@ -48,7 +49,6 @@ Params = TypeVar("Params")
 Answer = TypeVar("Answer")
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 METADATA_BYTES_MAX = 32 * 1024
-OLD_DATA_BYTES_MAX = 16 * 1024
 END_S = 5.0
 REQUESTS_MAX = 1_000
 NEW, OLD = "/lf.a2a.v1.A2AService/", "/a2a.v1.A2AService/"
@@ -123,22 +123,6 @@ async def serving_grpc(
         yield port
     finally:
         await server.stop(END_S)
-
-
-def _check_old(asked: a2a_v0_3_pb2.SendMessageRequest) -> None:
-    """Refuse what the SDK would translate into the newer form for long, on the loop; texts and files cost nothing.
-
-    Raises:
-        _Refused: the message has too many parts, or too much data.
-    """
-    said = asked.request
-    if len(said.content) > PARTS_MAX:
-        raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, TOO_MANY_PARTS)
-    data = [part for part in said.content if part.WhichOneof("part") == "data"]
-    structs = [asked.metadata, said.metadata, *(part.metadata for part in said.content), *data]
-    if sum(each.ByteSize() for each in structs) > OLD_DATA_BYTES_MAX:
-        words = f"In A2A 0.3, data and metadata of a message have at most {OLD_DATA_BYTES_MAX} bytes; use 1.0."
-        raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, words)
 
 
 class _Contexts(GrpcServerCallContextBuilder):
@@ -243,12 +227,13 @@ class _Request:
 
     async def _carry_out(self, body: bytes, who: Identity, *, keyless: bool) -> Any:  # noqa: ANN401  # no types
         try:
-            message = await off_loop(len(body), self._inner.request_deserializer, body)
+            most = VALUES_MAX if self._form == "1.0" else OLD_VALUES_MAX
+            message = await off_loop(TRANSLATED * len(body), read_message, body, self._inner.request_deserializer, most)
+        except TooMuch as error:
+            raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from None
         except (DecodeError, RecursionError):
             words = "The message can not be read: it is damaged, or nested too deeply."
             raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, words) from None
-        if self._form == "0.3" and isinstance(message, a2a_v0_3_pb2.SendMessageRequest):
-            _check_old(message)
         if not self._inner.response_streaming:
             return await self._inner.unary_unary(message, self._context)
         streams = self._admission.streams

@@ -21,10 +21,10 @@ from google.protobuf.message import Message as ProtoMessage
 
 from ...core.process.worker_thread import off_loop
 from ...protocols.a2a.model import A2APushTarget
-from .asking import PARTS_MAX, TOO_MANY_PARTS
 from .follow import Told
 from .push import PushTargets
-from .service import PAGE, PAGE_MAX, A2ARequest, TaskService, plain_answer
+from .reading import TRANSLATED
+from .service import PAGE, PAGE_MAX, PARTS_MAX, TOO_MANY_PARTS, A2ARequest, TaskService, plain_answer
 from .wire import (
     BY_NUMBER,
     event_to_proto,
@@ -77,7 +77,7 @@ class RunHandler(RequestHandler):
         """See `RequestHandler`."""
         asked = _asked(context)
         target = await _check_message(params, self.push)
-        message = await off_loop(params.ByteSize(), message_of, params.message)
+        message = await off_loop(TRANSLATED * params.ByteSize(), message_of, params.message)
         sent = await self.tasks.send(asked, message)
         if target is not None and self.push is not None:
             await self.push.set(asked, sent.run_id, target)
@@ -100,7 +100,7 @@ class RunHandler(RequestHandler):
         """As `on_message_send_stream`, with the numbers of the entries."""
         asked = _asked(context)
         target = await _check_message(params, self.push)
-        message = await off_loop(params.ByteSize(), message_of, params.message)
+        message = await off_loop(TRANSLATED * params.ByteSize(), message_of, params.message)
         sent = await self.tasks.send(asked, message)
         if target is not None and self.push is not None:
             await self.push.set(asked, sent.run_id, target)
@@ -233,7 +233,7 @@ async def _check_message(params: pb.SendMessageRequest, push: PushTargets | None
     """
     if len(params.message.parts) > PARTS_MAX:
         raise InvalidParamsError(TOO_MANY_PARTS)
-    await off_loop(params.ByteSize(), _check_required, params)
+    await off_loop(TRANSLATED * params.ByteSize(), _check_required, params)
     for index, part in enumerate(params.message.parts):
         if is_empty(part):
             raise InvalidParamsError(f"message.parts[{index}]: a part holds text, raw, url or data")

@@ -37,11 +37,12 @@ from starlette.responses import Response
 from ...core.json import Json, JsonObject
 from ...core.process.worker_thread import off_loop
 from ..refusal import HttpRefusal
-from .asking import PARTS_MAX, TOO_MANY_PARTS, asked_by, check_version, event_stream, is_json, version_of
+from .asking import asked_by, check_version, event_stream, is_json, version_of
 from .failures import failure_of
 from .follow import Told
 from .handler import RunHandler, context_of
-from .reading import TooMuch, read_json
+from .reading import TRANSLATED, TooMuch, read_json
+from .service import PARTS_MAX, TOO_MANY_PARTS
 from .wire import stream_response
 
 log = logging.getLogger("actum.server.a2a")
@@ -188,9 +189,17 @@ class JsonRpc:
             if call.method in OLD_STREAMS:
                 return await self._old_stream(call, context)
             kind, name = OLD_METHODS[call.method]
-            result = await getattr(self._old, name)(await _old_request(kind, call), context)
-            return told_result(call.id, _old_told(result))
+            asked = await _old_request(kind, call)
+            if call.method == "message/send":
+                return told_result(call.id, _old_told(await self._old_send(asked, call, context)))
+            return told_result(call.id, _old_told(await getattr(self._old, name)(asked, context)))
         raise MethodNotFoundError("This method is not known here.")
+
+    async def _old_send(self, asked: Any, call: RpcCall, context: ServerCallContext) -> Any:  # noqa: ANN401  # pydantic
+        answer = await self._handler.on_message_send(await _translated(asked, call), context)
+        if isinstance(answer, pb.Task):
+            return v03_conversions.to_compat_task(answer)
+        return v03_conversions.to_compat_message(answer)
 
     async def _stream(self, call: RpcCall, context: ServerCallContext) -> Response:
         method = STREAMS[call.method]
@@ -206,8 +215,7 @@ class JsonRpc:
     async def _old_stream(self, call: RpcCall, context: ServerCallContext) -> Response:
         asked = await _old_request(OLD_STREAMS[call.method], call)
         if call.method == "message/stream":
-            params = v03_conversions.to_core_send_message_request(asked)
-            events = self._handler.stream(params, context)
+            events = self._handler.stream(await _translated(asked, call), context)
         else:
             events = self._handler.subscription(v03_conversions.to_core_subscribe_to_task_request(asked), context)
         first = await _first(events)
@@ -230,7 +238,7 @@ async def read_call(request: Request) -> RpcCall:
         raise ContentTypeNotSupportedError("The body has to be JSON: send Content-Type application/json.")
     try:
         content = await request.body()
-        body = await off_loop(len(content), read_json, content)
+        body = await off_loop(TRANSLATED * len(content), read_json, content)
     except TooMuch as error:
         raise InvalidRequestError(str(error)) from None
     except ValueError:
@@ -276,7 +284,7 @@ async def parsed(kind: type[ProtoMessage], params: JsonObject, size: int) -> Pro
     """
     _check_parts(params)
     try:
-        return await off_loop(size, ParseDict, params, kind(), ignore_unknown_fields=True)
+        return await off_loop(TRANSLATED * size, ParseDict, params, kind(), ignore_unknown_fields=True)
     except (ParseError, ValueError, TypeError) as error:
         place = ".".join(_FIELD.findall(str(error))) or "params"
         raise InvalidParamsError(f"{place}: this does not fit {kind.DESCRIPTOR.name}.") from None
@@ -358,9 +366,16 @@ def _check_parts(params: JsonObject) -> None:
 
 async def _old_request(kind: type[Any], call: RpcCall) -> Any:  # noqa: ANN401  # pydantic models of the SDK
     _check_parts(call.params)
-    id_ = "" if call.id is None else call.id
-    request: JsonObject = {"jsonrpc": "2.0", "id": id_, "method": call.method, "params": call.params}
-    return await off_loop(call.size, _validated, kind, request)
+    id_, params = "" if call.id is None else call.id, call.params
+    if not call.method.startswith("message/"):  # nobody reads it, and the SDK translates it on the event loop
+        params = {name: value for name, value in params.items() if name != "metadata"}
+    request: JsonObject = {"jsonrpc": "2.0", "id": id_, "method": call.method, "params": params}
+    return await off_loop(TRANSLATED * call.size, _validated, kind, request)
+
+
+async def _translated(asked: Any, call: RpcCall) -> pb.SendMessageRequest:  # noqa: ANN401  # a pydantic model
+    """A message of 0.3 as one of 1.0."""
+    return await off_loop(TRANSLATED * call.size, v03_conversions.to_core_send_message_request, asked)
 
 
 def _validated(kind: type[Any], request: JsonObject) -> Any:  # noqa: ANN401  # pydantic models of the SDK

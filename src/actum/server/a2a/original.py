@@ -43,6 +43,7 @@ from .failures import failure_of
 from .follow import Told
 from .handler import RunHandler
 from .jsonrpc import JSON, BadCall, JsonRpc, RpcCall, RpcId, code_of, is_old, read_call, told_error
+from .reading import TRANSLATED
 from .service import A2ARequest
 
 SHARED = frozenset({"tasks/get", "tasks/cancel", "tasks/resubscribe"})
@@ -99,7 +100,7 @@ class OriginalRpc:
 
     async def _carry_out(self, asked: A2ARequest, call: RpcCall) -> Response:
         body: JsonObject = {"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": call.params}
-        wanted = await off_loop(call.size, decode_request, body)
+        wanted = await off_loop(TRANSLATED * call.size, decode_request, body)
         match wanted:
             case LegacySend():
                 return await self._send(asked, call.id, wanted)

@@ -31,7 +31,7 @@ from .failures import NotAllowed, ServerStops, failure_of
 from .follow import Told
 from .handler import RunHandler, context_of
 from .jsonrpc import list_to_json, parsed, sent
-from .reading import TooMuch, read_json
+from .reading import OLD_VALUES_MAX, TRANSLATED, VALUES_MAX, TooMuch, read_json
 from .service import Form
 from .wire import stream_response
 
@@ -178,7 +178,7 @@ class Rest:
 
     def _old_unary(self, method: Callable[[Request, ServerCallContext], Any]) -> Endpoint:
         async def answer(request: Request, context: ServerCallContext) -> Response:
-            await _check_body(request)
+            await _check_body(request, OLD_VALUES_MAX)
             try:
                 return Response(msgspec.json.encode(await method(request, context)), media_type=PLAIN_JSON)
             except (ParseError, ValueError):
@@ -188,7 +188,7 @@ class Rest:
 
     def _old_stream(self, method: Callable[[Request, ServerCallContext], Any]) -> Endpoint:
         async def answer(request: Request, context: ServerCallContext) -> Response:
-            await _check_body(request)
+            await _check_body(request, OLD_VALUES_MAX)
             events = method(request, context)
             try:
                 first = await anext(events, None)
@@ -224,8 +224,12 @@ def told_failure(error: Exception) -> Response:
     return Response(msgspec.json.encode(payload), status, media_type=PLAIN_JSON)
 
 
-async def _check_body(request: Request) -> Json:
+async def _check_body(request: Request, values_max: int = VALUES_MAX) -> Json:
     """The body of a request; an empty body is an empty object.
+
+    Args:
+        request: the request.
+        values_max: see `read_json`.
 
     Raises:
         A2AError: it is no JSON.
@@ -234,7 +238,7 @@ async def _check_body(request: Request) -> Json:
     if content and not is_json(request):
         raise ContentTypeNotSupportedError("The body has to be JSON: send Content-Type application/a2a+json.")
     try:
-        return await off_loop(len(content), read_json, content) if content else {}
+        return await off_loop(TRANSLATED * len(content), read_json, content, values_max) if content else {}
     except TooMuch as error:
         raise InvalidRequestError(str(error)) from None
     except ValueError:

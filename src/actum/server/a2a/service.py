@@ -71,6 +71,8 @@ Form = Literal["1.0", "0.3", "0.1"]
 
 ID_CHARS_MAX = 256
 PARTS_MAX = 1_000
+"""At most this many parts has a message."""
+TOO_MANY_PARTS = f"message.parts: a message has at most {PARTS_MAX} parts"
 INPUT_MODES = ("text/*", "application/json")
 OUTPUT_MODES = ("text/plain", "application/json")
 PAGE_MAX = 100
@@ -599,7 +601,7 @@ class TaskService:
         if not message.parts:
             raise InvalidParamsError("message.parts: a message has at least one part")
         if len(message.parts) > PARTS_MAX:
-            raise InvalidParamsError(f"message.parts: a message has at most {PARTS_MAX} parts")
+            raise InvalidParamsError(TOO_MANY_PARTS)
         if message.role != "user":
             raise InvalidParamsError("message.role: the message of a client has the role of a user")
         for name, value in (
