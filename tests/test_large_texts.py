@@ -7,8 +7,9 @@ again what it had tried.
 
 from __future__ import annotations
 
+import ast
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
@@ -29,6 +30,7 @@ from actum.testing import ScriptedModel
 from actum.toolsets.mcp.line import messages
 from actum.workflow.load import check_text
 from tests.effort import turns_counted
+from tests.sources import modules
 from tests.workflow.test_workflow import workflow
 
 SECONDS_MAX = 1.0
@@ -170,3 +172,46 @@ async def test_a_list_that_others_sent_is_gone_through_while_others_have_their_t
     async with turns_counted() as turns:
         assert await first_of(2_000) == "3"
     assert turns.held < 60_000
+
+
+OF_OURS = {
+    "actum.journal.lists": "a cursor is a list of texts: what is nested in it is refused as no text",
+    "actum.server.mcp.gateway.gateway": "a cursor, as well",
+    "actum.toolsets.mcp.line": "one token, which is a text, a number or a name",
+    "actum.toolsets.mcp.caller": "the state of a call, which we wrote into the record",
+    "actum.toolsets.declared.published": "the card of a publication, which we wrote",
+    "actum.toolsets.function.function": "the definition of a tool, which we wrote",
+    "actum.workflow.listing": "the card of a publication, which we wrote",
+}
+"""Modules that read JSON which no stranger can nest, and `actum.storage`, which reads what it wrote."""
+
+
+def forgetful(source: str) -> Iterator[int]:
+    """The lines that read JSON, and know what to do where the JSON is broken but not where it is nested too deeply."""
+    decoders = {"json.decode", "json.loads"}
+    if not any(f"{name}(" in source for name in (*decoders, "json.Decoder")):
+        return
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and "json.Decoder(" in ast.unparse(node.value):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            decoders |= {ast.unparse(target), f"{ast.unparse(target)}.decode"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try):
+            calls = [each for part in node.body for each in ast.walk(part) if isinstance(each, ast.Call)]
+            called = {ast.unparse(each.func).removeprefix("msgspec.") for each in calls}
+            kinds = [ast.unparse(each.type) if each.type else "Exception" for each in node.handlers]
+            caught = {name.rpartition(".")[2].strip("(),") for kind in kinds for name in kind.split()}
+            is_ready = caught & {"DecodeError", "MsgspecError", "ValidationError", "ValueError"}
+            if called & decoders and is_ready and not caught & {"RecursionError", "Exception"}:
+                yield node.lineno
+
+
+def test_whoever_reads_json_of_others_takes_json_that_is_nested_too_deeply_for_broken() -> None:
+    found = {
+        (name, line)
+        for name, path in modules()
+        if not name.startswith("actum.storage")
+        for line in forgetful(path.read_text("utf-8"))
+    }
+    assert {name for name, _ in found} == OF_OURS.keys(), sorted(found)

@@ -201,7 +201,16 @@ async def test_an_endpoint_that_is_not_there_is_told_after_three_attempts() -> N
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize("body", [b"<html>", b'{"ok": true}', b"data: nonsense\n\n"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>",
+        b'{"ok": true}',
+        b"data: nonsense\n\n",
+        b'{"choices": ' + b"[" * 20_000,
+        b"data: " + b'{"x":' * 20_000 + b"\n\n",
+    ],
+)
 async def test_garbage_is_told_and_not_tried_again(body: bytes, streamed: bool) -> None:
     with ChatServer([Raw((body,))]) as server, pytest.raises(ModelGarbled):
         await endpoint(server).reply(asking(), (lambda delta: None) if streamed else None)

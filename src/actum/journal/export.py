@@ -201,7 +201,7 @@ def read_lines(lines: Iterable[str | bytes]) -> Evidence:
                     ledger.append(
                         SignedHead(line.run, line.number, bytes.fromhex(line.head), bytes.fromhex(line.signature))
                     )
-        except (msgspec.DecodeError, ValueError) as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError("line {number} is no line of an export: {why}", number=number, why=error) from None
     return Evidence(runs=runs, heads=heads, ledger=ledger)
 

@@ -96,7 +96,7 @@ class TaskChild:
                 await self._child.stdin.drain()
             line = await self._child.stdout.readline()
             return msgspec.json.decode(line, type=TaskReport) if line else None
-        except (OSError, msgspec.DecodeError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
 
     async def end(self) -> None:

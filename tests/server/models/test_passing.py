@@ -273,7 +273,9 @@ def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
+DEEP = b"[" * 20_000 + b"]" * 20_000
 TROUBLE: list[tuple[list[bytes], int, str]] = [
+    ([http(b'{"error": {"message": "down", "more": ' + DEEP + b"}}", status=500)], 500, ""),
     ([http(b'{"error": {"message": "slow down"}}', status=429, more="retry-after: 7\r\n")], 429, "slow down"),
     ([http(b'{"error": {"message": "down"}}', status=500)], 500, "down"),
     ([http(b'{"error": {"message": "Incorrect key sk-12345678901"}}', status=401)], 502, "refuses this server"),

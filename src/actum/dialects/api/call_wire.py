@@ -143,6 +143,6 @@ def arguments_object(call: ToolCall) -> msgspec.Raw:
         try:
             _is_object(call.raw)
             return msgspec.Raw(call.raw.encode())
-        except (msgspec.DecodeError, UnicodeEncodeError):
+        except (ValueError, RecursionError):
             pass
     return msgspec.Raw(msgspec.json.encode(call.arguments))

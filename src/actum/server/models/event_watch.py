@@ -124,7 +124,7 @@ def usage_of_answer(body: bytes) -> Usage | None:
     """The tokens of which a whole answer tells; None where it is no JSON object."""
     try:
         found = _read_whole(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         return None
     return usage_of({"usage": found.usage, "usageMetadata": found.usageMetadata})
 

@@ -216,7 +216,7 @@ async def by_company(asked: TokenRequest) -> OAuthToken:
     answer = await ask(asked.at.fetcher, endpoint, _FORM, urlencode(form).encode())
     try:
         voucher = json.decode(answer.body, type=_Exchanged) if answer.status == 200 else None
-    except ValueError:
+    except (ValueError, RecursionError):
         voucher = None
     if voucher is None or voucher.issued_token_type != _ID_JAG:
         raise TokenRefused(f"{shown(endpoint)} does not vouch for this user", refusal(answer))

@@ -280,7 +280,7 @@ def refusal(answer: Fetched) -> str:
     """The error code of an issuer's answer (RFC 6749 §5.2); empty when it has none. Its prose is not repeated."""
     try:
         return error_code(json.decode(answer.body, type=_Error).error)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
 
 

@@ -379,7 +379,7 @@ def _kept(tree: Path, site: Path, lock: Path, words: _Words) -> tuple[Path, Path
 def _packages(lock: Path, own: str) -> tuple[InstalledPackage, ...]:
     try:
         locked = msgspec.toml.decode(lock.read_bytes(), type=_Lock).packages
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError("the lock file of uv can't be read: {why}", why=error) from None
     found = []
     for each in locked:
