@@ -44,6 +44,7 @@ BODIES: dict[str, object] = {
     **{f"save{kind}Draft": {"text": "x"} for kind in ("Agent", "Prompt", "Tool")},
     **{f"publish{kind}": {} for kind in ("Agent", "Prompt", "Tool")},
     **{f"rollback{kind}": {"number": 1} for kind in ("Agent", "Prompt", "Tool")},
+    **{f"try{kind}": {"version": 1, "share": 5} for kind in ("Agent", "Workflow")},
     "applyDefinitions": {"definitions": [], "dry_run": True},
     "cancelRun": {},
     "resumeRun": {},
@@ -156,7 +157,7 @@ agent. At JSON-RPC the error stands in the answer.
 """
 OF_A_KIND = (
     *("check{}", "get{}Draft", "save{}Draft", "publish{}"),
-    *("rollback{}", "unpublish{}", "list{}Versions", "compare{}Versions"),
+    *("rollback{}", "unpublish{}", "list{}Versions", "compare{}Versions", "delete{}Draft"),
 )
 """The operations of a kind of definitions, in their order."""
 STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
@@ -174,12 +175,17 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     **{
         operation.format(kind): (401, (status, 403, 403, 403))
         for kind, statuses in (
-            ("Tool", (200, 404, 409, 409, 409, 404, 404, 404)),
-            ("Agent", (200, 404, 200, 422, 404, 404, 404, 404)),
-            ("Prompt", (200, 404, 200, 200, 200, 200, 200, 404)),
+            ("Tool", (200, 404, 409, 409, 409, 404, 404, 404, 404)),
+            ("Agent", (200, 404, 200, 422, 404, 404, 404, 404, 200)),
+            ("Prompt", (200, 404, 200, 200, 200, 200, 200, 404, 200)),
         )
         for operation, status in zip(OF_A_KIND, statuses, strict=True)
     },
+    "tryAgent": (401, (404, 403, 403, 403)),
+    "compareAgentRuns": (401, (422, 403, 403, 403)),
+    "tryWorkflow": (401, (409, 403, 403, 403)),
+    "compareWorkflowRuns": (401, (422, 403, 403, 403)),
+    "deleteWorkflowDraft": (401, (404, 403, 403, 403)),
     "applyDefinitions": (401, (200, 403, 403, 403)),
     "listPrompts": (401, (200, 403, 403, 403)),
     "getPrompt": (401, (404, 403, 403, 403)),

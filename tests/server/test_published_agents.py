@@ -13,7 +13,7 @@ from actum.core.run.record import Started
 from actum.storage.place import open_journal
 
 from .models.desk import until
-from .test_published_doors import Town, said, town
+from .test_published_doors import Town, price, said, town
 from .test_published_tools import timesing
 
 HELPER = """\
@@ -118,6 +118,88 @@ async def test_a_waiting_run_of_an_agent_goes_on_with_all_that_it_began_with_by_
         assert isinstance(entry.record, Started)
         assert entry.record.uses == {"agent/helper2": 1, "prompt/desk": 1, "tool/times": 1}
     await second.close()
+
+
+async def test_a_share_of_the_users_gets_another_version_and_the_runs_of_both_are_compared(tmp_path: Path) -> None:
+    place, model = tmp_path / "runs.db", scripted(tmp_path)
+    first, second = open_journal(place), open_journal(place)
+    async with town(tmp_path, first, model=model) as it, town(tmp_path, second, model=model) as other:
+        await publish(it, "tools", "times", timesing(2))
+        await publish(it, "prompts", "desk", "Be kind.")
+        for words in ("Helps.", "Helps more."):
+            text = HELPER.replace("Helps.", words).replace("{prompt: desk}", words)
+            await publish(it, "agents", "helper2", text)
+
+        async def version(at: Town, who: str, **more: object) -> int:
+            asked = {"agent": "helper2", "question": "Hello?", **more}
+            run = (await at.ask("POST", "/v1/runs", asked, who=who)).json()["id"]
+            assert "ended" in (await at.ask("GET", f"/v1/runs/{run}/events", who=who)).text
+            (entry, *_) = await first.read(run)
+            assert isinstance(entry.record, Started)
+            return entry.record.uses["agent/helper2"]
+
+        async def try_out(share: int, number: int = 1, who: str = "builder") -> tuple[int, object]:
+            body = {"version": number, "share": share}
+            answer = await it.ask("POST", "/v1/agents/helper2/canary", body, who=who)
+            return answer.status_code, answer.json().get("code") or answer.json()
+
+        assert [
+            await try_out(5, 2),
+            await try_out(5, 3),
+            await try_out(5, who="south"),
+            await try_out(5, who="bob"),
+        ] == [
+            *((409, "in_use"), (404, "not_found"), (404, "not_found"), (403, "scope")),
+        ]
+        assert await try_out(100) == (200, {"name": "helper2", "number": 2, "version": 1, "share": 100})
+        assert [await version(at, who) for at in (it, other) for who in ("north", "bob")] == [1, 1, 1, 1]
+        assert (await said(other, "bob", "helper2", "Hello?")).startswith("Helps. "), "at the door of models, too"
+        task = await other.a2a("north", "helper2", "Hello?")
+        assert task.artifacts[0].parts[0].text.startswith("Helps. ")
+        assert await version(other, "bob", version=2) == 2, "whoever names a version gets it"
+        missing = await it.ask("POST", "/v1/runs", {"agent": "helper2", "question": "x", "version": 9})
+        assert (missing.status_code, missing.json()["code"]) == (404, "unknown_agent")
+        listed = (await it.ask("GET", "/v1/agents/helper2/versions", who="builder")).json()["items"]
+        assert [(each["number"], each["share"]) for each in listed] == [(2, 0), (1, 100)]
+        await try_out(50)
+        drawn = {who: await version(it, who) for who in ("north", "bob")}
+        assert {who: await version(other, who) for who in drawn} == drawn, "always the same for a user"
+        assert (await it.ask("POST", "/v1/agents/helper2/rollback", {"number": 2}, who="builder")).status_code == 200
+        assert [await version(other, who) for who in drawn] == [2, 2]
+
+        found = await it.ask("GET", "/v1/agents/helper2/compare?old=1&new=2", who="builder")
+        old, new = found.json()["items"]
+        assert (old["version"], new["version"], old["runs"]["value"] + new["runs"]["value"]) == (1, 2, 13)
+        assert (old["ended"]["done"]["value"], new["failed"]) == (old["runs"]["value"], {"value": 0.0, "runs": []})
+        (run, *_) = new["runs"]["runs"]
+        assert (await it.ask("GET", f"/v1/runs/{run}")).json()["agent"] == "helper2"
+        runs = (await it.ask("GET", "/v1/runs?agent=helper2&version=2")).json()["items"]
+        assert {each["id"] for each in runs} == set(new["runs"]["runs"])
+        assert (await it.ask("GET", "/v1/agents/helper2/compare?old=1&new=9", who="builder")).status_code == 404
+        assert (await it.ask("GET", "/v1/agents/helper2/compare?old=1&new=2", who="south")).status_code == 404
+        (entry, *_) = [
+            each["arguments"] for each in (await it.ask("GET", "/v1/audit?tool=agents.canary")).json()["items"]
+        ]
+        assert (entry["name"], entry["number"], entry["share"]) == ("helper2", 1, 50)
+    await first.close()
+    await second.close()
+
+
+async def test_a_workflow_is_tried_on_a_share_of_the_users_too_and_not_as_a_tool(tmp_path: Path) -> None:
+    async with town(tmp_path) as it:
+        for word in ("cheap", "dear"):
+            assert (await it.publish("price", price(word=word))).status_code == 200
+        tried = await it.ask("POST", "/v1/workflows/price/canary", {"version": 1, "share": 100})
+        assert (tried.status_code, tried.json()["version"]) == (200, 1)
+        assert await said(it, "bob", "price", "Oslo") == "cheap in Oslo"
+        for given, word in (({}, "cheap"), ({"version": 2}, "dear")):
+            body = {"inputs": {"city": "Rome"}, **given}
+            run = (await it.ask("POST", "/v1/workflows/price/run", body)).json()["id"]
+            assert f"{word} in Rome" in (await it.ask("GET", f"/v1/runs/{run}/events")).text
+        called = await it.ask("POST", "/v1/tools/price/call", {"arguments": {"city": "Oslo"}})
+        assert called.json()["result"] == {"said": "dear in Oslo"}
+        old, new = (await it.ask("GET", "/v1/workflows/price/compare?old=1&new=2&days=1")).json()["items"]
+        assert [(each["runs"]["value"], each["ended"]["done"]["value"]) for each in (old, new)] == [(2, 2), (2, 2)]
 
 
 @pytest.mark.parametrize(

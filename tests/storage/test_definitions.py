@@ -6,6 +6,7 @@ import asyncio
 import resource
 import sqlite3
 import sys
+from collections.abc import Awaitable, Callable
 
 import msgspec
 import psycopg
@@ -20,9 +21,13 @@ from actum.core.stored import definitions as core_definitions
 from actum.core.stored.definitions import (
     DEFINITIONS_BYTES_MAX,
     TEXT_BYTES_MAX,
+    Canary,
+    CanaryInUse,
     DefinitionDeed,
     DefinitionDraft,
+    DraftInUse,
     KindName,
+    PublicationInUse,
     StaleDraft,
     TooManyDefinitions,
     check_definition_quota,
@@ -189,7 +194,7 @@ async def test_a_full_journal_refuses_and_keeps_what_it_has(shared: Store) -> No
             check_definition_quota(names, publications, size)
     definitions = shared.open().definitions
     await definitions.save("prompt", "desk", "text", 0, tenant="north")
-    row = "INSERT INTO publications VALUES ('north', 'tool', 'large', 1, {}, '', 0, '', 0)"
+    row = "INSERT INTO publications VALUES ('north', 'tool', 'large', 1, {}, '', 0, '', 0, '', '')"
     if shared.place.startswith("postgresql:"):
         with psycopg.connect(shared.place, autocommit=True) as connection:
             large = f"convert_to(repeat('x', {DEFINITIONS_BYTES_MAX - 8}), 'UTF8')"
@@ -295,6 +300,151 @@ async def test_a_damaged_text_is_told_and_never_used(shared: Store) -> None:
     with pytest.raises(JournalError, match="damaged"):
         await definitions.rollback("workflow", "desk", 1)
     assert (await definitions.names("workflow"))[0].published == 1
+
+
+async def test_a_share_of_the_users_gets_another_publication_until_something_is_published_or_taken_back(
+    store: Store,
+) -> None:
+    definitions = store.open().definitions
+    for number, text in enumerate(("one", "two")):
+        await definitions.save("agent", "desk", text, number)
+        await definitions.publish("agent", "desk", source=f"{text}.yaml", about="Helps.")
+    counts = [await definitions.publications_made("agent")]
+
+    async def line(kind: str = "agent") -> tuple[int, Canary | None, str] | None:
+        found = await definitions.line_in_use(kind, "desk")
+        counts.append(await definitions.publications_made("agent"))
+        assert ([found] if found is not None else []) == await definitions.in_use(kind)
+        return (found.number, found.canary, found.about) if found is not None else None
+
+    for wrong, error in ((Canary(3, 5), UnknownName), (Canary(2, 5), CanaryInUse), (Canary(1, 101), UsageError)):
+        with pytest.raises(error):
+            await definitions.set_canary("agent", "desk", wrong)
+    with pytest.raises(UnknownName):
+        await definitions.set_canary("agent", "none", Canary(1, 5))
+    with pytest.raises(UnknownName):
+        await definitions.set_canary("agent", "desk", Canary(1, 5), tenant="north")
+    assert await line() == (2, None, "Helps.")
+    await definitions.set_canary("agent", "desk", Canary(1, 5))
+    assert (await line(), await line("workflow")) == ((2, Canary(1, 5), "Helps."), None)
+    await definitions.set_canary("agent", "desk", Canary(1, 0))
+    assert await line() == (2, None, "Helps.")
+    endings: list[Callable[[], Awaitable[object]]] = [
+        lambda: definitions.publish("agent", "desk"),  # the text that is in use already
+        lambda: definitions.rollback("agent", "desk", 2),
+        lambda: definitions.rollback("agent", "desk", 1),
+        lambda: definitions.unpublish("agent", "desk"),
+    ]
+    for ends in endings:
+        in_use = await definitions.line_in_use("agent", "desk")
+        assert in_use is not None
+        await definitions.set_canary("agent", "desk", Canary(1 if in_use.number == 2 else 2, 50))
+        await ends()
+        left = await line()
+        assert left is None or left[1] is None
+    assert counts == sorted(counts), "each change is seen by those who count"
+    assert len(set(counts)) == 7
+    assert [each.source for each in await definitions.versions("agent", "desk")] == ["one.yaml", "two.yaml", "one.yaml"]
+
+
+def test_a_user_always_gets_the_same_publication_and_keeps_the_new_one_when_more_get_it() -> None:
+    users = [f"user {number}" for number in range(2_000)]
+
+    def drawn(share: int, number: int = 4) -> set[str]:
+        line = PublicationInUse(name="desk", number=3, digest="", at=0, canary=Canary(number, share))
+        return {user for user in users if line.number_for(user) == number}
+
+    few, more = drawn(10), drawn(30)
+    assert (drawn(0), few < more, drawn(100)) == (set(), True, set(users))
+    assert (150 < len(few) < 250, 500 < len(more) < 700, few != drawn(10, 5)) == (True, True, True)
+
+
+async def test_a_draft_is_deleted_where_nothing_is_in_use_and_its_revisions_never_come_again(store: Store) -> None:
+    definitions = store.open().definitions
+    await definitions.save("tool", "pay", "one", 0)
+    await definitions.publish("tool", "pay")
+    with pytest.raises(DraftInUse):
+        await definitions.delete_draft("tool", "pay")
+    await definitions.save("tool", "pay", "two", 1)
+    await definitions.unpublish("tool", "pay")
+    with pytest.raises(StaleDraft, match="has the revision 2"):
+        await definitions.delete_draft("tool", "pay", revision=1)
+    for kind, tenant in (("tool", "north"), ("agent", "")):
+        with pytest.raises(UnknownName):
+            await definitions.delete_draft(kind, "pay", tenant=tenant)
+    was = await definitions.delete_draft("tool", "pay", revision=2)
+    assert (was.text, await definitions.draft("tool", "pay"), await definitions.names("tool")) == ("two", None, [])
+    with pytest.raises(UnknownName):
+        await definitions.delete_draft("tool", "pay")
+    with pytest.raises(UnknownName):
+        await definitions.publish("tool", "pay")
+    with pytest.raises(StaleDraft, match="there is no draft with the revision 2"):
+        await definitions.save("tool", "pay", "of somebody who looked at the old one", 2)
+    assert (await definitions.save("tool", "pay", "three", 0)).revision == 3
+    await definitions.delete_draft("tool", "pay")
+    back = await definitions.rollback("tool", "pay", 1)
+    draft = await definitions.draft("tool", "pay")
+    assert draft is not None
+    assert (back.number, draft.text, draft.published) == (2, "one", 2), "what is in use has a draft"
+
+
+async def test_what_mentions_a_word_is_found_among_what_is_in_use_alone(store: Store) -> None:
+    definitions = store.open().definitions
+    texts = {"a": "tools: [pay]", "b": "tools: [other]", "c": "tools: [pay]", "d": '{"tools": ["z\\u00e4hlen"]}'}
+    for name, text in texts.items():
+        await definitions.save("agent", name, text, 0)
+        await definitions.publish("agent", name)
+    await definitions.unpublish("agent", "c")
+
+    async def found(word: str, **more: str) -> set[str]:
+        return {each.name for each in await definitions.mentioning("agent", word, **more)}
+
+    assert (await found("pay"), await found("pay", tenant="north"), await found("nothing")) == ({"a"}, set(), set())
+    assert "d" in await found("zählen"), "other letters may be written in ways of their own"
+    (only,) = await definitions.mentioning("agent", "pay")
+    assert only == await definitions.published("agent", "a")
+
+
+_PUBLISHES = """
+import asyncio, itertools, sys
+from actum.storage.place import open_journal
+
+
+async def main():
+    definitions = open_journal(sys.argv[1]).definitions
+    for revision in itertools.count():
+        await definitions.save("tool", "pay", f"text {revision}", revision)
+        made = await definitions.publish("tool", "pay", source="pay.json")
+        print(made.number, flush=True)
+
+
+asyncio.run(main())
+"""
+
+
+async def test_a_process_that_is_killed_as_it_publishes_leaves_all_or_nothing(shared: Store) -> None:
+    journal = shared.open()
+    dying = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _PUBLISHES, shared.place, stdout=asyncio.subprocess.PIPE
+    )
+    assert dying.stdout is not None
+    told = 0
+    async with asyncio.timeout(HANGS_S):
+        for _ in range(5):
+            told = int(await dying.stdout.readline())
+        dying.kill()  # in whatever it is doing
+        await dying.wait()
+    definitions = journal.definitions
+    draft, line = await definitions.draft("tool", "pay"), await definitions.line_in_use("tool", "pay")
+    versions = await definitions.versions("tool", "pay")
+    assert (draft is not None, line is not None, len(versions) >= told) == (True, True, True)
+    assert draft is not None
+    assert line is not None
+    assert [each.number for each in versions] == list(range(len(versions), 0, -1))
+    assert (draft.published, line.number, line.digest) == (len(versions), len(versions), versions[0].digest)
+    assert await definitions.publications_made("tool") == len(versions)
+    assert (await definitions.save("tool", "pay", "next", draft.revision)).revision == draft.revision + 1
+    assert (await definitions.publish("tool", "pay")).number == len(versions) + 1, "nobody is held up by it"
 
 
 async def test_lists_of_publications_read_no_text(shared: Store) -> None:

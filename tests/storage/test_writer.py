@@ -77,6 +77,9 @@ class Told:
     def bytes_literal(self, value: bytes) -> str:
         return repr(value)
 
+    def has_bytes(self, column: str) -> str:
+        return column
+
     def version(self) -> int:
         return 0
 

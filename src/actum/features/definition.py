@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -64,6 +64,8 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
         own: the operations that the feature brings itself: of `list`, `get`, `check`.
         stops: whether runs under way can not use either what was taken out of use.
         is_listed: whether there are the commands `list` and `show`.
+        runs: what runs of them are in the list of runs: `agent` or `workflow`. Then another publication can be tried on
+            a share of the users, and the runs of two can be compared. Empty where nothing is run.
         empty: what a person is told where there are none.
         remarks: what a person is told of a text that was just published.
     """
@@ -84,6 +86,7 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
     own: frozenset[str] = frozenset()
     stops: bool = False
     is_listed: bool = True
+    runs: Literal["", "agent", "workflow"] = ""
     empty: str = "There is nothing."
     remarks: Callable[[str], Sequence[AnswerText]] = lambda text: ()
 

@@ -37,6 +37,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
         reference: the id under which the log of the server has the cause.
         retry_after: the number of seconds after which another try makes sense.
         current: the text as it is now, where somebody else has changed the text since.
+        used_by: the names of what uses the thing that was to go.
     """
 
     type: str
@@ -52,6 +53,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reference: str = ""
     retry_after: float | None = None
     current: str = ""
+    used_by: tuple[str, ...] = ()
 
 
 class Refusal(Exception):
@@ -61,7 +63,7 @@ class Refusal(Exception):
         status: the HTTP status.
         code: as in `ProblemDetails`.
         detail: as in `ProblemDetails`, or the template of it where there are values.
-        problems, scope, run, state, effect, reference, retry_after, current: as in `ProblemDetails`.
+        problems, scope, run, state, effect, reference, retry_after, current, used_by: as in `ProblemDetails`.
         headers: headers of the answer, beside those of the body and `Retry-After`.
         values: what is put into the template.
 
@@ -84,6 +86,7 @@ class Refusal(Exception):
         reference: str = "",
         retry_after: float | None = None,
         current: str = "",
+        used_by: tuple[str, ...] = (),
         headers: Mapping[str, str] | None = None,
         **values: object,
     ) -> None:
@@ -103,6 +106,7 @@ class Refusal(Exception):
             reference=reference,
             retry_after=retry_after,
             current=current,
+            used_by=used_by,
         )
         self.headers = dict(headers or {})
         if retry_after is not None:

@@ -6,12 +6,12 @@ What a text means is the kind's affair: see `features.definition.DefinitionKind`
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from ..core.definition import BadText, NameTaken, ReadDefinition, TextProblem
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
-from ..core.stored.definitions import Publication, StaleDraft, no_draft, no_publication
+from ..core.stored.definitions import Canary, Publication, PublicationInUse, StaleDraft, no_draft, no_publication
 from .administration import put_on_record
 
 Check = Callable[[str, str], Awaitable[ReadDefinition]]
@@ -31,7 +31,6 @@ class Publisher:
         tenant: whose texts are meant.
         means: says what else a name means where the texts are used, such as `an agent`; empty for nothing. Under such
             a name nothing can be published.
-        used_by: the names of those in use that refer to a name; none by default.
     """
 
     def __init__(
@@ -43,7 +42,6 @@ class Publisher:
         *,
         tenant: str = "",
         means: Callable[[str], str] | None = None,
-        used_by: Callable[[str], Awaitable[Sequence[str]]] | None = None,
     ) -> None:
         self._journal = journal
         self.kind = kind
@@ -51,7 +49,6 @@ class Publisher:
         self._check = check
         self._tenant = tenant
         self._means = means
-        self._used_by = used_by
 
     def check_name(self, name: str) -> None:
         """Whether a name is free.
@@ -78,7 +75,14 @@ class Publisher:
         return read
 
     async def publish(
-        self, name: str, *, revision: int | None = None, by: str = "", key_id: str = "", permit: Permit | None = None
+        self,
+        name: str,
+        *,
+        revision: int | None = None,
+        by: str = "",
+        key_id: str = "",
+        permit: Permit | None = None,
+        source: str = "",
     ) -> Publication:
         """Publish a draft, if nothing is wrong with it, and put that on record.
 
@@ -88,6 +92,7 @@ class Publisher:
             by: who publishes.
             key_id: the id of the key with which `by` showed who they are; empty at a terminal.
             permit: raises what speaks against the text; nothing by default.
+            source: where the text comes from, such as the name of a file; empty for a draft that a person wrote.
 
         Raises:
             UnknownName: there is no draft.
@@ -104,7 +109,7 @@ class Publisher:
             raise StaleDraft(draft, revision)
         about = await self._permitted(name, draft.text, permit)
         made = await definitions.publish(
-            self.kind, name, revision=draft.revision, tenant=self._tenant, by=by, about=about
+            self.kind, name, revision=draft.revision, tenant=self._tenant, by=by, about=about, source=source
         )
         await self.tell("publish", made, by, key_id)
         return made
@@ -129,7 +134,35 @@ class Publisher:
         await self.tell("rollback", made, by, key_id)
         return made
 
-    async def unpublish(self, name: str, *, by: str = "", key_id: str = "") -> tuple[Publication, Sequence[str]]:
+    async def set_canary(
+        self, name: str, canary: Canary, *, by: str = "", key_id: str = "", permit: Permit | None = None
+    ) -> PublicationInUse:
+        """Give another publication to a share of the users, if nothing is wrong with it by now, and put that on record.
+
+        Args:
+            name: what is in use.
+            canary: the other publication, and the share.
+            by, key_id, permit: as for `publish`.
+
+        Raises:
+            UnknownName: nothing is in use, or there is no such publication.
+            NameTaken, BadText: as for `rollback`.
+            CanaryInUse: the publication is the one in use.
+        """
+        self.check_name(name)
+        definitions = self._journal.definitions
+        tried = await definitions.published(self.kind, name, canary.number, tenant=self._tenant)
+        if tried is None:
+            raise no_publication(self.kind, name, canary.number)
+        if canary.share:
+            await self._permitted(name, tried.text, permit)
+        line = await definitions.set_canary(self.kind, name, canary, tenant=self._tenant)
+        told: JsonObject = {"name": name, "number": canary.number, "digest": tried.digest, "share": canary.share}
+        act = f"{self._acts}.canary"
+        await put_on_record(self._journal, act, told, principal=by, key_id=key_id, tenant=self._tenant)
+        return line
+
+    async def unpublish(self, name: str, *, by: str = "", key_id: str = "") -> Publication:
         """Take a text out of use, and put that on record: nothing new begins with it, until something is published
         under this name again. What is under way keeps its version.
 
@@ -138,14 +171,14 @@ class Publisher:
             by, key_id: as for `publish`.
 
         Returns:
-            The publication that was in use, and the names of those in use that refer to it.
+            The publication that was in use.
 
         Raises:
             UnknownName: nothing is published under this name.
         """
         was = await self._journal.definitions.unpublish(self.kind, name, tenant=self._tenant)
         await self.tell("unpublish", was, by, key_id)
-        return was, await self._used_by(name) if self._used_by is not None else ()
+        return was
 
     async def _permitted(self, name: str, text: str, permit: Permit | None) -> str:
         """What lists are told of a text that may be published."""
@@ -154,16 +187,15 @@ class Publisher:
             permit(read)
         return read.about
 
-    async def tell(self, verb: str, made: Publication, by: str, key_id: str, source: str = "") -> None:
+    async def tell(self, verb: str, made: Publication, by: str, key_id: str) -> None:
         """Put on record what was done with a text.
 
         Args:
             verb: `publish`, `rollback` or `unpublish`.
             made: the publication.
             by, key_id: as for `publish`.
-            source: where the text comes from, such as a file; empty for the draft.
         """
         told: JsonObject = {"name": made.name, "number": made.number, "digest": made.digest, "again": made.again}
-        told |= {"source": source} if source else {}
+        told |= {"source": made.source} if made.source else {}
         act = f"{self._acts}.{verb}"
         await put_on_record(self._journal, act, told, principal=by, key_id=key_id, tenant=self._tenant)

@@ -44,6 +44,10 @@ class StagedDefinitions:
             return self._staged[kind, name]
         return await self._definitions.published(kind, name, number, tenant=tenant)
 
+    async def line_in_use(self, kind: KindName, name: str, *, tenant: str = "") -> PublicationInUse | None:
+        """The same of one name; see `Definitions.line_in_use`."""
+        return next((line for line in await self.in_use(kind, tenant=tenant) if line.name == name), None)
+
     async def in_use(self, kind: KindName, *, tenant: str = "") -> list[PublicationInUse]:
         """The publications in use; see `Definitions.in_use`."""
         kept = await self._definitions.in_use(kind, tenant=tenant)

@@ -78,11 +78,14 @@ class TenantAgents(Protocol):
     def means(self, name: str) -> str:
         """What a name means by the settings, such as `an agent`; empty for nothing."""
 
-    async def open(self, name: str, began_with: Mapping[str, int] | None = None) -> Agent[object]:
-        """The agent in use, or the one with which a run began.
+    async def open(
+        self, name: str, began_with: Mapping[str, int] | None = None, *, number: int | None = None
+    ) -> Agent[object]:
+        """The agent in use, another publication of it, or the one with which a run began.
 
         Args:
             name: what it is called.
+            number: which publication, for a run that begins; None for the one in use.
             began_with: as in `Started.uses`; None for a run that begins.
 
         Raises:
@@ -238,21 +241,34 @@ class PublishedOffer:
 
     # Agents -----------------------------------------------------------------------------------------------------------
 
-    async def agent(self, tenant: str, name: str) -> Agent[object] | None:
+    async def agent(self, tenant: str, name: str, *, user: str = "", version: int = 0) -> Agent[object] | None:
         """A published agent, or one that stands for a published workflow; None where the tenant has none of this name.
+
+        Args:
+            tenant: whose it is.
+            name: what it is called.
+            user: who asks: a share of the users may get a canary.
+            version: the number of a publication; 0 for the one that the user gets.
 
         Raises:
             UsageError: it can not be run now.
         """
-        workflow = await self.open(tenant, name)
+        workflow = await self.open(tenant, name, version or await self.canary_for(tenant, name, user))
         if workflow is not None:
             return self.workflows.speaker(workflow, tenant)
         own = self.agents_of(tenant)
-        if own is None or name not in await own.listed():
+        line = (await own.listed()).get(name) if own is not None else None
+        if own is None or line is None:
             return None
         with suppress(UnknownName):
-            return await _agent(own, name)
+            return await _agent(own, name, number=version or line.publication.number_for(user))
         return None
+
+    async def canary_for(self, tenant: str, name: str, user: str) -> int:
+        """The number of the publication of a workflow that a user gets in the place of the one in use; 0 for none."""
+        line = (await self.listed(tenant)).get(name)
+        number = line.publication.number_for(user) if line is not None else 0
+        return number if line is not None and number != line.publication.number else 0
 
     def stands_for(self, started: Started) -> bool:
         """Whether the agent of a run was published, or stands for a published workflow."""
@@ -273,8 +289,8 @@ class PublishedOffer:
             raise UsageError("no published agents are kept here, and the run uses {name!r}", name=started.agent)
         return await _agent(own, started.agent, started.uses)
 
-    async def open(self, tenant: str, name: str) -> Workflow | None:
-        """The publication in use of a tenant's workflow; None where the tenant has none of this name.
+    async def open(self, tenant: str, name: str, number: int = 0) -> Workflow | None:
+        """A publication of a tenant's workflow, the one in use for 0; None where the tenant has none of this name.
 
         Raises:
             UsageError: the workflow can not be run now.
@@ -284,7 +300,7 @@ class PublishedOffer:
             return None
         with suppress(UnknownName):
             try:
-                return await published.open(name)
+                return await published.open(name, number or None)
             except BadText as bad:
                 raise _not_now(name, bad) from None
         return None
@@ -325,9 +341,11 @@ async def _opened(own: TenantTools, name: str, uses: Mapping[str, int] | None = 
         ) from None
 
 
-async def _agent(own: TenantAgents, name: str, uses: Mapping[str, int] | None = None) -> Agent[object]:
+async def _agent(
+    own: TenantAgents, name: str, uses: Mapping[str, int] | None = None, *, number: int | None = None
+) -> Agent[object]:
     try:
-        return await own.open(name, uses)
+        return await own.open(name, uses, number=number)
     except BadText as bad:
         raise UsageError(
             "the agent {name!r} can not be run now: {why}", name=name, why=bad.problems[0].message

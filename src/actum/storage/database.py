@@ -83,6 +83,9 @@ class Database(Protocol):
     def bytes_literal(self, value: bytes) -> str:
         """Bytes as they are written in a statement."""
 
+    def has_bytes(self, column: str) -> str:
+        """A condition: a column of bytes has a value, `?`, somewhere."""
+
     def lock(self) -> None:
         """Until this transaction ends, no other process does what is done behind `lock`."""
 

@@ -200,6 +200,9 @@ class PostgresDatabase:
     def bytes_literal(self, value: bytes) -> str:
         return f"'\\x{value.hex()}'"
 
+    def has_bytes(self, column: str) -> str:
+        return f"position(? in {column}) > 0"
+
     def lock(self) -> None:
         self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
 

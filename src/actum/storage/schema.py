@@ -167,6 +167,11 @@ _LATER = (
     """CREATE TABLE run_marks (
         tenant TEXT NOT NULL, mark TEXT NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (tenant, mark, place));
     CREATE INDEX run_marks_by_place ON run_marks (place)""",
+    # Where a publication comes from, and the publication that a share of the users gets; see `core.stored.definitions`.
+    """ALTER TABLE publications ADD COLUMN source TEXT NOT NULL DEFAULT '';
+    ALTER TABLE publications ADD COLUMN about BLOB;
+    ALTER TABLE in_use ADD COLUMN canary INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE in_use ADD COLUMN share INTEGER NOT NULL DEFAULT 0""",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

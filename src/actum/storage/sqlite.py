@@ -136,6 +136,9 @@ class SQLiteDatabase:
     def bytes_literal(self, value: bytes) -> str:
         return f"x'{value.hex()}'"
 
+    def has_bytes(self, column: str) -> str:
+        return f"instr({column}, ?) > 0"
+
     def lock(self) -> None:
         """A transaction that writes is alone already."""
 

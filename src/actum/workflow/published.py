@@ -275,7 +275,6 @@ class PublishedWorkflows:
             check,
             tenant=self._tenant,
             means=self._meaning,
-            used_by=self._used_by,
         )
 
     async def publish(
@@ -290,19 +289,8 @@ class PublishedWorkflows:
         """Publish an older publication anew; see `Publisher.rollback`. `tools` are the tools of the program."""
         return await self.publisher(tools).rollback(name, number, by=by, key_id=key_id)
 
-    async def unpublish(self, name: str, *, by: str = "", key_id: str = "") -> tuple[Publication, Sequence[str]]:
-        """Take a workflow out of use; see `Publisher.unpublish`. Runs keep the versions with which they began."""
-        return await self.publisher().unpublish(name, by=by, key_id=key_id)
-
     def _meaning(self, name: str) -> str:
         return self._means(name) or ("a tool" if name in self._given else "")
-
-    async def _used_by(self, name: str) -> list[str]:
-        """The published workflows whose nodes name a workflow without a number: without it these nodes fail. Those that
-        name a number (`price@3`) keep that publication.
-        """
-        lines = await self.listed()
-        return [each for each, line in lines.items() if name in line.card.workflows and each != name]
 
     async def _check_in_use(self, name: str) -> None:
         """Raises:

@@ -33,6 +33,7 @@ from ...features.definition import DefinitionKind
 from ...features.operation import Application, Operation
 from ...server.api.api import Api
 from ...server.api.definitions.bodies import DefinitionChecked, DefinitionVersion, DraftText
+from ...server.api.definitions.references import used_by
 from .. import loading, options
 from ..exit_codes import DONE
 from ..language import tr
@@ -134,11 +135,12 @@ class _DefinitionCommands:
     ) -> int:
         terminal, kind = Terminal(), self._kind
         async with application_of(kind, settings, terminal) as app:
-            name, known = source, revision
+            name, known, file = source, revision, ""
             if not is_name(source):
+                file = source[-1_000:]
                 name, known = await self._save_file(app, source, revision, tenant, terminal)
             operation = f"publish{kind.title}"
-            made = await self.operated.ask(app, operation, {"name": name}, {"revision": known}, tenant)
+            made = await self.operated.ask(app, operation, {"name": name}, {"revision": known, "source": file}, tenant)
             assert isinstance(made, DefinitionVersion)
             published = await app.journal.definitions.published(kind.name, name, made.number, tenant=tenant)
         if as_json:
@@ -283,13 +285,7 @@ class _DefinitionCommands:
             journal: JournalFlag = "",
         ) -> None:
             settings, terminal = options.read(journal=journal), Terminal()
-            if number:
-                if not (is_name(old) and new.isdecimal() and number.isdecimal()):
-                    raise UsageError("two things are compared: write NAME N N, or NAME@N NAME@N")
-                old, new = f"{old}@{new}", f"{old}@{number}"
-            if not new and not is_name(old):
-                raise UsageError("give a second file or name to compare with")
-            other = new or reference(old)[0] + _DRAFT
+            old, other = _compared(old, new, number)
 
             async def text_at(source: str) -> str:
                 if not is_name(source):
@@ -297,19 +293,42 @@ class _DefinitionCommands:
                 async with options.journal(settings) as opened:
                     return (await found_in(source, kind.name, opened.definitions, said(tenant))).text
 
-            async def command() -> Sequence[DefinitionChange]:
-                return kind.difference(await text_at(old), await text_at(other))
+            async def users() -> list[str]:
+                if not is_name(old):
+                    return []
+                async with options.journal(settings) as opened:
+                    return await used_by(opened.definitions, kind.name, reference(old)[0], tenant=said(tenant))
 
-            changes = asyncio.run(command())
+            async def command() -> tuple[Sequence[DefinitionChange], list[str]]:
+                return kind.difference(await text_at(old), await text_at(other)), await users()
+
+            changes, others = asyncio.run(command())
             if as_json:
                 terminal.json(msgspec.to_builtins(changes))
             elif not changes:
                 terminal.note(tr("There is no difference."))
             else:
                 _tell_changes(terminal, changes)
+                if others:
+                    terminal.note("Used by {others}.", others=", ".join(others))
 
         diff.__doc__ = f"Show what differs between two versions of {kind.a_name}{kind.differs_in}."
         return diff
+
+
+def _compared(old: str, new: str, number: str) -> tuple[str, str]:
+    """The two sources that `diff OLD [NEW] [N]` compares.
+
+    Raises:
+        UsageError: the arguments are no two sources.
+    """
+    if number:
+        if not (is_name(old) and new.isdecimal() and number.isdecimal()):
+            raise UsageError("two things are compared: write NAME N N, or NAME@N NAME@N")
+        return f"{old}@{new}", f"{old}@{number}"
+    if not new and not is_name(old):
+        raise UsageError("give a second file or name to compare with")
+    return old, new or reference(old)[0] + _DRAFT
 
 
 def text_in(path: str, kind: str) -> bytes:

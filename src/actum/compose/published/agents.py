@@ -133,14 +133,16 @@ class AgentsOfOne:
             self._made, self._listed = made, {each.name: OfferedAgent(each.about, each) for each in lines}
         return self._listed
 
-    async def open(self, name: str, began_with: Mapping[str, int] | None = None) -> Agent[object]:
-        """The agent in use, or the one with which a run began; see `TenantAgents.open`.
+    async def open(
+        self, name: str, began_with: Mapping[str, int] | None = None, *, number: int | None = None
+    ) -> Agent[object]:
+        """The agent in use, another publication, or the one with which a run began; see `TenantAgents.open`.
 
         Raises:
             UnknownName: there is no such publication.
             BadText: the publication can not be used now.
         """
-        number = began_with[f"{AGENT}/{name}"] if began_with is not None else None
+        number = began_with[f"{AGENT}/{name}"] if began_with is not None else number
         publication = await self._definitions.published(AGENT, name, number, tenant=self._tenant)
         if publication is None:
             raise no_publication(AGENT, name, number)

@@ -34,7 +34,8 @@ def marks_of(record: Record) -> Sequence[str]:
         case Ended(status="stopped" | "failed") if record.reason:
             return (_mark("error", record.reason),)
         case Started():
-            version = [_mark("version", record.version)] if record.version else []
+            number = record.version or record.uses.get(f"agent/{record.agent}", 0) or record.uses.get(record.agent, 0)
+            version = [_mark("version", number)] if number else []
             return version + [_mark("text", word) for word in _words(record.question)]
         case _:
             return ()

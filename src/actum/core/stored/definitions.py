@@ -72,6 +72,7 @@ class PublishedVersion(Struct, frozen=True, kw_only=True):
         at: when the text was published, in seconds since 1970.
         by: who published the text.
         again: the number of the older publication of which this is a copy; 0 where the text comes from the draft.
+        source: where the text comes from, such as the name of a file; empty for a draft that a person wrote.
     """
 
     kind: KindName
@@ -81,6 +82,7 @@ class PublishedVersion(Struct, frozen=True, kw_only=True):
     at: float
     by: str = ""
     again: int = 0
+    source: str = ""
 
 
 class Publication(PublishedVersion, frozen=True, kw_only=True):
@@ -88,9 +90,11 @@ class Publication(PublishedVersion, frozen=True, kw_only=True):
 
     Attributes:
         text: the text.
+        about: what lists tell of the text; see `PublicationInUse`.
     """
 
     text: str
+    about: str = ""
 
 
 class ListedDefinition(Struct, frozen=True, kw_only=True):
@@ -114,6 +118,18 @@ class ListedDefinition(Struct, frozen=True, kw_only=True):
     by: str = ""
 
 
+class Canary(Struct, frozen=True):
+    """Another publication than the one in use, which a share of the users gets.
+
+    Attributes:
+        number: the number of the publication.
+        share: how many of a hundred users get it; 0 for nobody.
+    """
+
+    number: int
+    share: int
+
+
 class PublicationInUse(Struct, frozen=True, kw_only=True):
     """The publication in use of a name, without its text, for lists that many requests read.
 
@@ -123,6 +139,7 @@ class PublicationInUse(Struct, frozen=True, kw_only=True):
         digest: SHA-256 of the text.
         at: when the text was published, in seconds since 1970.
         about: what lists tell of the text, as whoever published it wrote this; empty where that is not known.
+        canary: the publication that a share of the users gets in the place of this one; None for none.
     """
 
     name: str
@@ -130,6 +147,21 @@ class PublicationInUse(Struct, frozen=True, kw_only=True):
     digest: str
     at: float
     about: str = ""
+    canary: Canary | None = None
+
+    def number_for(self, user: str) -> int:
+        """The number of the publication that a user gets: always the same, as long as the canary is the same. A user
+        who gets the canary keeps it when its share grows.
+
+        >>> line = PublicationInUse(name="desk", number=3, digest="", at=0, canary=Canary(4, 10))
+        >>> [line.number_for(f"user {each}") for each in range(1_000)].count(4)
+        96
+        """
+        if self.canary is None:
+            return self.number
+        drawn = hashlib.sha256(f"{self.name}@{self.canary.number}\0{user}".encode("utf-8", "replace")).digest()
+        is_drawn = int.from_bytes(drawn[:8]) % 100 < self.canary.share
+        return self.canary.number if is_drawn else self.number
 
 
 class DefinitionDeed(Struct, frozen=True, kw_only=True):
@@ -139,7 +171,7 @@ class DefinitionDeed(Struct, frozen=True, kw_only=True):
         kind, name: what it is done with.
         text: is saved as the draft, and published; None to take the name out of use.
         revision: the revision of the draft that was looked at; 0 where there was none.
-        about: as for `Definitions.publish`.
+        about, source: as for `Definitions.publish`.
     """
 
     kind: KindName
@@ -147,6 +179,7 @@ class DefinitionDeed(Struct, frozen=True, kw_only=True):
     text: str | None
     revision: int = 0
     about: str = ""
+    source: str = ""
 
 
 class StaleDraft(UsageError):
@@ -171,6 +204,14 @@ class StaleDraft(UsageError):
         self.current = current
         self.revision = revision
         self.text = text
+
+
+class DraftInUse(UsageError):
+    """A draft can not be deleted while a publication of its name is in use."""
+
+
+class CanaryInUse(UsageError):
+    """The publication that is to be tried on some users is the one in use."""
 
 
 class TooManyDefinitions(UsageError):
@@ -204,6 +245,26 @@ class Definitions(Protocol):
             TooManyDefinitions: there is no room for the text.
         """
 
+    async def delete_draft(
+        self, kind: KindName, name: str, *, revision: int | None = None, tenant: str = ""
+    ) -> DefinitionDraft:
+        """Delete a draft that is not in use. Its publications stay, and `rollback` makes a draft again.
+        The revision of a later draft is none that this draft had.
+
+        Args:
+            kind, name: which draft.
+            revision: the revision that the caller has looked at; None for whatever the draft is now.
+            tenant: whose definitions are meant.
+
+        Returns:
+            The draft as it was.
+
+        Raises:
+            UnknownName: there is no draft.
+            StaleDraft: the draft has another revision.
+            DraftInUse: a publication of this name is in use.
+        """
+
     async def publish(
         self,
         kind: KindName,
@@ -213,9 +274,10 @@ class Definitions(Protocol):
         tenant: str = "",
         by: str = "",
         about: str = "",
+        source: str = "",
     ) -> Publication:
         """Publish the draft under the next number. A text that is published already is not published twice: the
-        publication in use is returned.
+        publication in use is returned. A canary ends.
 
         Args:
             kind, name: what to publish.
@@ -223,6 +285,7 @@ class Definitions(Protocol):
             tenant: whose definitions are meant.
             by: who publishes.
             about: what lists tell of the text; see `PublicationInUse`.
+            source: where the text comes from; see `PublishedVersion`.
 
         Raises:
             UnknownName: there is no draft.
@@ -234,7 +297,7 @@ class Definitions(Protocol):
         self, kind: KindName, name: str, number: int, *, tenant: str = "", by: str = "", about: str = ""
     ) -> Publication:
         """Publish an older publication anew, under the next number. The draft stays as it is. Where the publication in
-        use has the same text, that publication is returned.
+        use has the same text, that publication is returned. A canary ends.
 
         Raises:
             UnknownName: there is no such publication.
@@ -249,6 +312,20 @@ class Definitions(Protocol):
 
         Raises:
             UnknownName: none is in use.
+        """
+
+    async def set_canary(self, kind: KindName, name: str, canary: Canary, *, tenant: str = "") -> PublicationInUse:
+        """From now on a share of the users gets another publication than the one in use. This counts as a publication.
+
+        Args:
+            kind, name: what is in use.
+            canary: the other publication, and the share; a share of 0 ends the canary.
+            tenant: whose definitions are meant.
+
+        Raises:
+            UnknownName: none is in use, or there is no such publication.
+            CanaryInUse: the publication is the one in use.
+            UsageError: the share is none from 0 to 100.
         """
 
     async def apply(self, deeds: Sequence[DefinitionDeed], *, tenant: str = "", by: str = "") -> list[Publication]:
@@ -279,6 +356,9 @@ class Definitions(Protocol):
             tenant: whose definitions are meant.
         """
 
+    async def mentioning(self, kind: KindName, word: str, *, tenant: str = "") -> list[Publication]:
+        """The publications in use whose texts may have a word: all that have it, and perhaps others."""
+
     async def versions(self, kind: KindName, name: str, *, tenant: str = "") -> list[PublishedVersion]:
         """The publications of a name, the latest first."""
 
@@ -288,9 +368,12 @@ class Definitions(Protocol):
     async def in_use(self, kind: KindName, *, tenant: str = "") -> list[PublicationInUse]:
         """The publications in use, in the order of the names. No text is read."""
 
+    async def line_in_use(self, kind: KindName, name: str, *, tenant: str = "") -> PublicationInUse | None:
+        """The same of one name; None where none is in use."""
+
     async def publications_made(self, kind: KindName, *, tenant: str = "") -> int:
-        """How often something was published, or taken out of use. While the number stays, `in_use` gives the same. It
-        is read in the same time however many publications there are."""
+        """How often something was published, tried on users, or taken out of use. While the number stays, `in_use`
+        gives the same. It is read in the same time however many publications there are."""
 
 
 def reference(text: str) -> tuple[str, int | None]:
@@ -363,6 +446,20 @@ def checked_user(what: str, name: str) -> str:
             "{what}={name!r:.140}: give a text of at most 1000 characters that can be printed", what=what, name=name
         )
     return name
+
+
+def checked_canary(canary: Canary, in_use: int) -> Canary:
+    """A canary, if it is one beside the publication in use.
+
+    Raises:
+        CanaryInUse: the publication is the one in use.
+        UsageError: the share is none.
+    """
+    if not 0 <= canary.share <= 100:
+        raise UsageError("share={share!r}: give a number from 0 to 100, of a hundred users", share=canary.share)
+    if canary.share and canary.number == in_use:
+        raise CanaryInUse("publication {number} is in use by all: try another one on some users", number=in_use)
+    return canary
 
 
 def text_digest(text: bytes) -> str:

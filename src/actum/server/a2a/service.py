@@ -184,7 +184,7 @@ class TaskService:
             A2AError: the message is not taken; the class says why.
         """
         self._check(message)
-        agent = await self.agent(asked)
+        agent = await self.agent(asked, message.context_id)
         if message.task_id:
             return await self._go_on(asked, agent, message)
         if client_id and (known := await self.find(asked, client_id)) is not None:
@@ -463,13 +463,13 @@ class TaskService:
 
     # Whose tasks ------------------------------------------------------------------------------------------------------
 
-    async def agent(self, asked: A2ARequest) -> Agent[object]:
-        """The agent that is asked.
+    async def agent(self, asked: A2ARequest, context: str = "") -> Agent[object]:
+        """The agent that is asked, in a context where one is known.
 
         Raises:
             Refusal: there is no such agent for the caller.
         """
-        return await self.api.agent(asked.who, asked.agent)
+        return await self.api.agent(asked.who, asked.agent, conversation=context)
 
     async def own(self, asked: A2ARequest, task_id: str, agent: Agent[object] | None = None) -> Recorded:
         """The caller's own task of the agent that is asked. Another caller's task is never there.

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from contextlib import suppress
 
+from msgspec import Struct, structs
+
+from ...agents.declared import AGENT, read_agent
+from ...core.errors import UsageError
 from ...core.identity import Identity
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal
 from ...journal.lists import read_cursor, write_cursor
+from ..scopes import allows, wants
 from .api import Api
+from .definitions.bodies import VersionQuery
 from .fields import Cursor, Limit, ListPart
+from .published import AGENTS
 from .records import cursors
 from .runs.views import told_model
 
@@ -42,6 +49,16 @@ class AgentInfo(Struct, frozen=True, kw_only=True):
     version: int
 
 
+class AgentDetails(AgentInfo, frozen=True, kw_only=True):
+    """An agent, with what was published.
+
+    Attributes:
+        definition: the text that was published, for callers with the scope `build`; null for any other agent.
+    """
+
+    definition: str | None
+
+
 class AgentPage(ListPart[AgentInfo], frozen=True, kw_only=True):
     """A part of the list of agents."""
 
@@ -56,12 +73,28 @@ async def list_agents(api: Api, asked: ApiRequest[AgentsQuery, None]) -> ApiRepl
     return ApiReply(AgentPage(items=items, next=write_cursor(part[-1]) if len(names) > len(part) else None))
 
 
-async def get_agent(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
-    """An agent that a caller may ask."""
-    name = asked.names["name"]
-    if name not in await api.agent_names(asked.who):
+async def get_agent(api: Api, asked: ApiRequest[VersionQuery, None]) -> ApiReply:
+    """An agent that a caller may ask: the one in use, or another publication of the caller's tenant."""
+    who, name, number = asked.who, asked.names["name"], asked.query.version
+    is_builder = allows(who, AGENTS.builders)
+    if number and not (is_builder and who.may_use("agent", name)):
+        raise wants("build", "to see other versions")
+    is_known = name in await api.agent_names(who)
+    text = await _published(api, who, name, number) if is_builder else None
+    if not (is_known and (text is not None or not number)):
         raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
-    return ApiReply(await _info(api, asked.who, name))
+    info = structs.asdict(await _info(api, who, name))
+    if number and text is not None:
+        info |= {"version": number, "description": read_agent(text).description}
+    return ApiReply(AgentDetails(**info, definition=text))
+
+
+async def _published(api: Api, who: Identity, name: str, number: int) -> str | None:
+    """The text of a published agent, of the one in use for 0; None where there is none."""
+    with suppress(UsageError):  # an agent of the settings may have a name that no publication can have
+        found = await api.journal.definitions.published(AGENT, name, number or None, tenant=who.tenant)
+        return found.text if found is not None else None
+    return None
 
 
 async def _info(api: Api, who: Identity, name: str) -> AgentInfo:
@@ -93,10 +126,11 @@ OPERATIONS: tuple[Operation, ...] = (
         method="get",
         path="/v1/agents/{name}",
         tag="agents",
-        summary="Get an agent that you may ask.",
-        scopes=("runs",),
+        summary="Get an agent that you may ask, or that you have published.",
+        scopes=("runs", "build"),
         names={"name": "The name of an agent."},
-        replies={200: AnswerKind(means="The agent.", body=AgentInfo, example=_AGENT)},
+        query=VersionQuery,
+        replies={200: AnswerKind(means="The agent.", body=AgentDetails, example=_AGENT | {"definition": None})},
         handler=get_agent,
     ),
 )

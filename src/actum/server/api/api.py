@@ -325,8 +325,14 @@ class Api:
         """
         return who.may_use("agent", name) and self.agents.get(name).is_for(who.principal, who.roles)
 
-    async def agent(self, who: Identity, name: str) -> Agent[object]:
+    async def agent(self, who: Identity, name: str, *, conversation: str = "", version: int = 0) -> Agent[object]:
         """An agent that a caller may use, or one that stands for a published workflow of the caller's tenant.
+
+        Args:
+            who: the caller.
+            name: the name of the agent.
+            conversation: the conversation in which the agent is asked; empty where it is not known.
+            version: the number of a publication; 0 for the one that the caller gets.
 
         Raises:
             Refusal: there is no such agent for the caller.
@@ -335,11 +341,19 @@ class Api:
         if not name:
             name = ASSISTANT if ASSISTANT in names else names[0] if len(names) == 1 else ""
         agent: Agent[object] | None = None
-        if name in names:
+        if name in names and not version:
             agent = await self._with_model(who.tenant, self.agents.get(name)) if self.lets_in(who, name) else None
-        elif who.may_use("agent", name):
-            agent = await self.published.agent(who.tenant, name)
+        elif name not in names and who.may_use("agent", name):
+            user = user_of(who, conversation)
+            agent = await self.published.agent(who.tenant, name, user=user, version=version)
             agent = agent if agent is None or agent.is_for(who.principal, who.roles) else None
+        if agent is None and version:
+            raise Refusal(
+                404,
+                "unknown_agent",
+                "There is no publication {version} of an agent of this name that this key may use.",
+                version=version,
+            )
         if agent is None:
             raise Refusal(404, "unknown_agent", "There is no agent of this name that this key may use.")
         return await agent.completed(who.tenant)
@@ -575,6 +589,11 @@ class Api:
 async def wait_for(job: RunJob) -> None:
     """Wait until a job has ended, however it ends. Whoever waits may be cancelled; the job is not."""
     await asyncio.wait([job.task])
+
+
+def user_of(who: Identity, conversation: str) -> str:
+    """By what a share of the users is drawn: the user; without one the conversation, and without both a new name."""
+    return who.principal or conversation or new_id("user")
 
 
 def _check_same(request: str, start: Start) -> None:

@@ -154,7 +154,9 @@ async def apply(api: Api, asked: ApiRequest[None, ApplyBody]) -> ApiReply:
             with refusing(asked):
                 revision = await _revision(api, who.tenant, item)
             about = read[item].about if item in read else ""
-            deeds[item] = DefinitionDeed(kind=key[0], name=key[1], text=item.text, revision=revision, about=about)
+            deeds[item] = DefinitionDeed(
+                kind=key[0], name=key[1], text=item.text, revision=revision, about=about, source=item.file
+            )
     if deeds and not body.dry_run:
         with refusing(asked):
             made = await api.journal.definitions.apply(tuple(deeds.values()), tenant=who.tenant, by=who.principal)
@@ -259,7 +261,7 @@ async def _revision(api: Api, tenant: str, item: _Item) -> int:
 async def _tell(api: Api, asked: ApiRequest[None, ApplyBody], item: _Item, made: Publication) -> None:
     publisher = await publisher_of(item.kind, api, asked.who, item.name)
     verb = "unpublish" if item.text is None else "publish"
-    await publisher.tell(verb, made, asked.who.principal, asked.who.key_id, item.file)
+    await publisher.tell(verb, made, asked.who.principal, asked.who.key_id)
 
 
 def _told(file: str, error: UsageError) -> list[Problem]:

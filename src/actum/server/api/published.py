@@ -50,6 +50,7 @@ AGENTS = DefinitionKind(
     readers=("build",),
     builders=("build",),
     uses_tools=True,
+    runs="agent",
     own=frozenset({"list", "get"}),  # with those of the settings, and workflows
     is_listed=False,
     example="helper.agent.yaml",

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 
 from ...core.errors import JournalError
 from ...core.stored.definitions import (
+    Canary,
     DefinitionDeed,
     DefinitionDraft,
+    DraftInUse,
     KindName,
     ListedDefinition,
     Publication,
@@ -19,6 +21,7 @@ from ...core.stored.definitions import (
     PublishedVersion,
     StaleDraft,
     check_definition_quota,
+    checked_canary,
     checked_definition_text,
     checked_kind,
     checked_name,
@@ -33,29 +36,37 @@ from ..writer import Writer
 _Place = tuple[str, KindName, str]
 
 _OF = "WHERE tenant = ? AND kind = ? AND name = ?"
-_DRAFT = f"SELECT text, revision, digest, at, author, published FROM drafts {_OF}"
-_VERSION = "number, digest, at, author, again"
-_PUBLICATION = f"SELECT {_VERSION}, text FROM publications {_OF} AND number = ?"
+_DRAFT = f"SELECT text, revision, digest, at, author, published FROM drafts {_OF} AND digest <> ''"
+_REVISION = f"SELECT revision FROM drafts {_OF}"  # a deleted draft keeps its row, so that no revision comes twice
+_VERSION = "number, digest, at, author, again, source"
+_PUBLICATION = f"SELECT {_VERSION}, text, about FROM publications {_OF} AND number = ?"
 _VERSIONS = f"SELECT {_VERSION} FROM publications {_OF} ORDER BY number DESC"
 _IN_USE = f"SELECT published FROM drafts {_OF}"
 _LATEST = f"SELECT coalesce(max(number), 0) FROM publications {_OF}"
 _NAMES = """SELECT drafts.name, revision, published, coalesce(publications.digest, '') <> drafts.digest, drafts.at,
     drafts.author FROM drafts LEFT JOIN publications ON publications.tenant = drafts.tenant
     AND publications.kind = drafts.kind AND publications.name = drafts.name AND number = published
-    WHERE drafts.tenant = ? AND drafts.kind = ?"""
+    WHERE drafts.tenant = ? AND drafts.kind = ? AND drafts.digest <> ''"""
+_MENTIONING = """SELECT publications.name, publications.number, publications.digest, publications.at, author, again,
+    source, text, publications.about FROM publications JOIN in_use ON in_use.tenant = publications.tenant
+    AND in_use.kind = publications.kind AND in_use.name = publications.name AND in_use.number = publications.number
+    WHERE publications.tenant = ? AND publications.kind = ?"""
 _SIZES = """SELECT
-    (SELECT count(*) FROM drafts WHERE tenant = ?),
+    (SELECT count(*) FROM drafts WHERE tenant = ? AND digest <> ''),
     (SELECT coalesce(sum(length(text)), 0) FROM drafts WHERE tenant = ?),
     (SELECT coalesce(sum(length(text)), 0) FROM publications WHERE tenant = ?)"""
-_ADD = """INSERT INTO publications (tenant, kind, name, number, text, digest, at, author, again)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_ADD = """INSERT INTO publications (tenant, kind, name, number, text, digest, at, author, again, source, about)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _NEW = """INSERT INTO drafts (tenant, kind, name, text, revision, digest, at, author, published)
-    VALUES (?, ?, ?, ?, 1, ?, ?, ?, 0)"""
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)"""
 _CHANGE = f"UPDATE drafts SET text = ?, revision = ?, digest = ?, at = ?, author = ? {_OF}"
-_IN_USE_ALL = "SELECT name, number, digest, at, about FROM in_use WHERE tenant = ? AND kind = ?"
+_LINE = "SELECT name, number, digest, at, about, canary, share FROM in_use"
+_IN_USE_ALL = f"{_LINE} WHERE tenant = ? AND kind = ?"
+_SET_CANARY = f"UPDATE in_use SET canary = ?, share = ? {_OF}"
 _PUT_IN_USE = """INSERT INTO in_use (tenant, kind, name, number, digest, at, about) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (tenant, kind, name)
-    DO UPDATE SET number = excluded.number, digest = excluded.digest, at = excluded.at, about = excluded.about"""
+    DO UPDATE SET number = excluded.number, digest = excluded.digest, at = excluded.at, about = excluded.about,
+    canary = 0, share = 0"""
 _TAKE_OUT_OF_USE = f"DELETE FROM in_use {_OF}"
 _MADE = "SELECT made FROM publications_made WHERE tenant = ? AND kind = ?"
 _COUNT = """INSERT INTO publications_made (tenant, kind, made) VALUES (?, ?, 1)
@@ -96,6 +107,26 @@ class DatabaseDefinitions:
 
         return await self._writer.ask(write, writes=True, durable=True)
 
+    async def delete_draft(
+        self, kind: KindName, name: str, *, revision: int | None = None, tenant: str = ""
+    ) -> DefinitionDraft:
+        place = _place(tenant, kind, name)
+        self._check_format()
+
+        def write(database: Database) -> DefinitionDraft:
+            database.lock()
+            draft = _draft(database, place)
+            if draft is None:
+                raise no_draft(kind, name)
+            if revision is not None and revision != draft.revision:
+                raise StaleDraft(draft, revision)
+            if draft.published:
+                raise DraftInUse("{kind} {name!r} is in use: take it out of use first", kind=kind, name=name)
+            database.execute(_CHANGE, (b"", draft.revision, "", draft.at, draft.by, *place))
+            return draft
+
+        return await self._writer.ask(write, writes=True, durable=True)
+
     async def publish(
         self,
         kind: KindName,
@@ -105,9 +136,11 @@ class DatabaseDefinitions:
         tenant: str = "",
         by: str = "",
         about: str = "",
+        source: str = "",
     ) -> Publication:
         place = _place(tenant, kind, name)
         checked_user("by", by)
+        checked_user("source", source)
         self._check_format()
         at = self._now()
 
@@ -118,7 +151,7 @@ class DatabaseDefinitions:
                 raise no_draft(kind, name)
             if revision is not None and revision != draft.revision:
                 raise StaleDraft(draft, revision)
-            return _publish(database, place, draft.text, at, by, about, again=0)
+            return _publish(database, place, draft.text, at, by, about, again=0, source=source)
 
         return await self._writer.ask(write, writes=True, durable=True)
 
@@ -135,7 +168,9 @@ class DatabaseDefinitions:
             older = _publication(database, place, number)
             if older is None:
                 raise no_publication(kind, name, number)
-            return _publish(database, place, older.text, at, by, about, again=number)
+            if _draft(database, place) is None:
+                _save(database, place, older.text.encode(), 0, at, by)
+            return _publish(database, place, older.text, at, by, about, again=number, source=older.source)
 
         return await self._writer.ask(write, writes=True, durable=True)
 
@@ -149,10 +184,32 @@ class DatabaseDefinitions:
 
         return await self._writer.ask(write, writes=True, durable=True)
 
+    async def set_canary(self, kind: KindName, name: str, canary: Canary, *, tenant: str = "") -> PublicationInUse:
+        place = _place(tenant, kind, name)
+        self._check_format()
+
+        def write(database: Database) -> PublicationInUse:
+            database.lock()
+            in_use = _line(database, place)
+            if in_use is None:
+                raise no_publication(kind, name)
+            set_to = checked_canary(canary, in_use.number)
+            if _publication(database, place, canary.number) is None and canary.share:
+                raise no_publication(kind, name, canary.number)
+            database.execute(_SET_CANARY, (set_to.number if set_to.share else 0, set_to.share, *place))
+            database.execute(_COUNT, (tenant, kind))
+            found = _line(database, place)
+            assert found is not None
+            return found
+
+        return await self._writer.ask(write, writes=True, durable=True)
+
     async def apply(self, deeds: Sequence[DefinitionDeed], *, tenant: str = "", by: str = "") -> list[Publication]:
         places = [_place(tenant, deed.kind, deed.name) for deed in deeds]
         payloads = [checked_definition_text(deed.text) if deed.text is not None else None for deed in deeds]
         checked_user("by", by)
+        for deed in deeds:
+            checked_user("source", deed.source)
         self._check_format()
         at = self._now()
 
@@ -164,7 +221,7 @@ class DatabaseDefinitions:
                     made.append(_unpublish(database, place))
                     continue
                 draft = _save(database, place, payload, deed.revision, at, by)
-                made.append(_publish(database, place, draft.text, at, by, deed.about, again=0))
+                made.append(_publish(database, place, draft.text, at, by, deed.about, again=0, source=deed.source))
             return made
 
         return await self._writer.ask(write, writes=True, durable=True)
@@ -175,6 +232,19 @@ class DatabaseDefinitions:
         place = _place(tenant, kind, name)
         self._check_format()
         return await self._writer.ask(lambda database: _publication(database, place, number))
+
+    async def mentioning(self, kind: KindName, word: str, *, tenant: str = "") -> list[Publication]:
+        wanted = (checked_user("tenant", tenant), checked_kind(kind))
+        # A text may write other letters than ASCII in ways of its own, such as \u00e4.
+        found = (word.encode(),) if word.isascii() else ()
+        self._check_format()
+
+        def read(database: Database) -> list[Publication]:
+            more = f" AND {database.has_bytes('text')}" if found else ""
+            rows = database.execute(_MENTIONING + more, (*wanted, *found))
+            return [_publication_in(row[1:], (*wanted, str(row[0]))) for row in rows]
+
+        return await self._writer.ask(read)
 
     async def versions(self, kind: KindName, name: str, *, tenant: str = "") -> list[PublishedVersion]:
         place = _place(tenant, kind, name)
@@ -189,8 +259,9 @@ class DatabaseDefinitions:
                 at=_float(at),
                 by=str(by),
                 again=_int(again),
+                source=str(source),
             )
-            for number, digest, at, by, again in rows
+            for number, digest, at, by, again, source in rows
         ]
 
     async def names(self, kind: KindName, *, tenant: str = "") -> list[ListedDefinition]:
@@ -215,13 +286,12 @@ class DatabaseDefinitions:
         wanted = (checked_user("tenant", tenant), checked_kind(kind))
         self._check_format()
         rows = await self._writer.ask(lambda database: database.execute(_IN_USE_ALL, wanted))
-        found = [
-            PublicationInUse(
-                name=str(name), number=_int(number), digest=str(digest), at=_float(at), about=_about(about)
-            )
-            for name, number, digest, at, about in rows
-        ]
-        return sorted(found, key=lambda line: line.name)
+        return sorted(map(_in_use, rows), key=lambda line: line.name)
+
+    async def line_in_use(self, kind: KindName, name: str, *, tenant: str = "") -> PublicationInUse | None:
+        place = _place(tenant, kind, name)
+        self._check_format()
+        return await self._writer.ask(lambda database: _line(database, place))
 
     async def publications_made(self, kind: KindName, *, tenant: str = "") -> int:
         wanted = (checked_user("tenant", tenant), checked_kind(kind))
@@ -263,19 +333,38 @@ def _save(database: Database, place: _Place, payload: bytes, revision: int, at: 
     names, size = _sizes(database, tenant)
     before = len(current.text.encode()) if current is not None else 0
     check_definition_quota(names + (current is None), 0, size - before + len(payload))
-    if current is None:
-        database.execute(_NEW, (*place, payload, digest, at, by))
+    known = database.execute(_REVISION, place)
+    revision = _int(known[0][0]) + 1 if known else 1
+    if not known:
+        database.execute(_NEW, (*place, payload, revision, digest, at, by))
     else:
-        database.execute(_CHANGE, (payload, revision + 1, digest, at, by, *place))
+        database.execute(_CHANGE, (payload, revision, digest, at, by, *place))
     return DefinitionDraft(
         kind=kind,
         name=name,
         text=text,
-        revision=revision + 1,
+        revision=revision,
         digest=digest,
         at=at,
         by=by,
         published=current.published if current is not None else 0,
+    )
+
+
+def _line(database: Database, place: _Place) -> PublicationInUse | None:
+    rows = database.execute(f"{_LINE} {_OF}", place)
+    return _in_use(rows[0]) if rows else None
+
+
+def _in_use(row: Sequence[object]) -> PublicationInUse:
+    name, number, digest, at, about, canary, share = row
+    return PublicationInUse(
+        name=str(name),
+        number=_int(number),
+        digest=str(digest),
+        at=_float(at),
+        about=_about(about),
+        canary=Canary(_int(canary), _int(share)) if share else None,
     )
 
 
@@ -299,7 +388,11 @@ def _publication(database: Database, place: _Place, number: int | None) -> Publi
     rows = database.execute(_PUBLICATION, (*place, number)) if number in _NUMBERS else []
     if not rows:
         return None
-    found, digest, at, by, again, text = rows[0]
+    return _publication_in(rows[0], place)
+
+
+def _publication_in(row: Sequence[object], place: _Place) -> Publication:
+    found, digest, at, by, again, source, text, about = row
     _, kind, name = place
     return Publication(
         kind=kind,
@@ -310,27 +403,44 @@ def _publication(database: Database, place: _Place, number: int | None) -> Publi
         at=_float(at),
         by=str(by),
         again=_int(again),
+        source=str(source),
+        about=_about(about),
     )
 
 
 def _publish(
-    database: Database, place: _Place, text: str, at: float, by: str, about: str, *, again: int
+    database: Database, place: _Place, text: str, at: float, by: str, about: str, *, again: int, source: str
 ) -> Publication:
-    """Put a text under the next number, unless the publication in use has this text."""
+    """Put a text under the next number, unless the publication in use has this text. A canary ends."""
     tenant, kind, name = place
     payload = text.encode()
     digest = text_digest(payload)
     in_use = _publication(database, place, None)
     if in_use is not None and in_use.digest == digest:
+        line = _line(database, place)
+        if line is not None and line.canary is not None:
+            database.execute(_SET_CANARY, (0, 0, *place))
+            database.execute(_COUNT, (tenant, kind))
         return in_use
     ((latest,),) = database.execute(_LATEST, place)
     number = _int(latest) + 1
     check_definition_quota(0, number, _sizes(database, tenant)[1] + len(payload))
-    database.execute(_ADD, (*place, number, payload, digest, at, by, again))
+    database.execute(_ADD, (*place, number, payload, digest, at, by, again, source, about.encode()))
     database.execute(f"UPDATE drafts SET published = ? {_OF}", (number, *place))
     database.execute(_PUT_IN_USE, (*place, number, digest, at, about.encode()))
     database.execute(_COUNT, (tenant, kind))
-    return Publication(kind=kind, name=name, number=number, digest=digest, text=text, at=at, by=by, again=again)
+    return Publication(
+        kind=kind,
+        name=name,
+        number=number,
+        digest=digest,
+        text=text,
+        at=at,
+        by=by,
+        again=again,
+        source=source,
+        about=about,
+    )
 
 
 def _sizes(database: Database, tenant: str) -> tuple[int, int]:

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from ....core.json import Json
-from ..fields import Cursor, Limit, ListPart
+from ....journal.version_figures import VersionFigures
+from ..fields import NO_CONTROL, Cursor, Limit, ListPart
 
 Number = Annotated[int, Meta(ge=0, le=2_000_000_000)]
 
@@ -141,14 +142,26 @@ class DraftText(Struct, frozen=True, kw_only=True):
     published: int
 
 
+class DeleteDraftQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which draft is to be deleted.
+
+    Attributes:
+        revision: the revision that the caller has looked at; 0 for whatever the draft is now.
+    """
+
+    revision: Number = 0
+
+
 class PublishBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A request to publish a draft.
 
     Attributes:
         revision: the revision that the caller has looked at; null to publish whatever the draft is now.
+        source: where the text comes from, such as the name of a file; empty for a draft that a person wrote.
     """
 
     revision: Number | None = None
+    source: Annotated[str, Meta(max_length=1_000, pattern=NO_CONTROL)] = ""
 
 
 class RollbackBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -171,6 +184,8 @@ class DefinitionVersion(Struct, frozen=True, kw_only=True):
         at: when the text was published, in seconds since 1970.
         by: who published the text.
         again: the number of the older publication of which this is a copy; 0 where the text comes from the draft.
+        source: where the text comes from, such as the name of a file; empty for a draft that a person wrote.
+        share: how many of a hundred users get this publication now.
     """
 
     name: str
@@ -179,6 +194,61 @@ class DefinitionVersion(Struct, frozen=True, kw_only=True):
     at: float
     by: str
     again: int
+    source: str
+    share: int
+
+
+class CanaryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to try another publication than the one in use on a share of the users.
+
+    Attributes:
+        version: the number of the other publication.
+        share: how many of a hundred users get it; 0 ends the trial. A user gets always the same; without a user the
+            conversation counts.
+    """
+
+    version: Annotated[int, Meta(ge=1, le=2_000_000_000)]
+    share: Annotated[int, Meta(ge=0, le=100)]
+
+
+class CanarySet(Struct, frozen=True, kw_only=True):
+    """Which publications the users get from now on.
+
+    Attributes:
+        name: the name of the definition.
+        number: the publication in use.
+        version: the other publication; 0 where there is none.
+        share: how many of a hundred users get the other one.
+    """
+
+    name: str
+    number: int
+    version: int
+    share: int
+
+
+class CompareQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which publications, and over how long.
+
+    Attributes:
+        old: the number of a publication.
+        new: the number of another one.
+        days: only runs that began in the last days, at most this many.
+    """
+
+    old: Annotated[int, Meta(ge=1, le=2_000_000_000)]
+    new: Annotated[int, Meta(ge=1, le=2_000_000_000)]
+    days: Annotated[int, Meta(ge=1, le=3_650)] = 7
+
+
+class VersionsCompared(Struct, frozen=True, kw_only=True):
+    """How the runs of publications went.
+
+    Attributes:
+        items: the publications that were asked for: the old one and the new one.
+    """
+
+    items: tuple[VersionFigures, ...]
 
 
 class DefinitionUnpublished(Struct, frozen=True, kw_only=True):
@@ -186,7 +256,8 @@ class DefinitionUnpublished(Struct, frozen=True, kw_only=True):
 
     Attributes:
         number: the publication that was in use.
-        used_by: what is published and refers to it without a number: that fails from now on.
+        used_by: the names of what is published and refers to it: that fails from now on. What names a version of it is
+            among them only where no version stays in use.
     """
 
     number: int
@@ -242,6 +313,8 @@ class TextDifference(Struct, frozen=True, kw_only=True):
 
     Attributes:
         changes: the differences.
+        used_by: the names of what is published and refers to the definition without a number, such as who calls a tool.
     """
 
     changes: tuple[TextChange, ...]
+    used_by: tuple[str, ...]

@@ -7,7 +7,7 @@ has definitions of its own. What only an administrator may publish is told by th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,8 +27,12 @@ from ....core.identity import Identity
 from ....core.json import JsonObject
 from ....core.process.worker_thread import off_loop
 from ....core.stored.definitions import (
+    Canary,
+    CanaryInUse,
     DefinitionDraft,
+    DraftInUse,
     Publication,
+    PublicationInUse,
     PublishedVersion,
     StaleDraft,
     checked_name,
@@ -40,12 +44,16 @@ from ....features.definition import DefinitionKind
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Application, Method, Operation
 from ....features.refusal import Refusal, not_found
 from ....journal.lists import read_cursor, write_cursor
+from ....journal.version_figures import VersionFigures, version_figures
 from ....runs.definitions import Permit, Publisher
 from ...scopes import allows, needs_key, wants
-from ..examples import ASKED_AT
+from ..examples import ASKED_AT, RUN
 from ..records import cursors
 from .bodies import (
+    CanaryBody,
+    CanarySet,
     CheckBody,
+    CompareQuery,
     DefinitionChecked,
     DefinitionInfo,
     DefinitionPage,
@@ -55,6 +63,7 @@ from .bodies import (
     DefinitionUnpublished,
     DefinitionVersion,
     DefinitionVersions,
+    DeleteDraftQuery,
     DiffQuery,
     DraftBody,
     DraftText,
@@ -63,7 +72,11 @@ from .bodies import (
     TextChange,
     TextDifference,
     VersionQuery,
+    VersionsCompared,
 )
+from .references import used_by
+
+DAY_S = 86_400.0
 
 
 class _Handlers:
@@ -124,6 +137,20 @@ class _Handlers:
             )
         return ApiReply(_draft(saved))
 
+    async def delete_draft(self, app: Application, asked: ApiRequest[DeleteDraftQuery, None]) -> ApiReply:
+        """Delete a draft. No publication of its name may be in use."""
+        kind, who, name = self._kind.name, asked.who, asked.names["name"]
+        await self._publisher(app, asked)
+        with refusing(asked, "draft"):
+            try:
+                was = await app.journal.definitions.delete_draft(
+                    kind, name, revision=asked.query.revision or None, tenant=who.tenant
+                )
+            except DraftInUse as error:
+                used_by = await self._used_by(app, asked, with_numbers=True)
+                raise Refusal(409, "in_use", "{why}.", why=error, used_by=used_by) from None
+        return ApiReply(_draft(was))
+
     async def publish(self, app: Application, asked: ApiRequest[None, PublishBody]) -> ApiReply:
         """Publish a draft."""
         who, name = asked.who, asked.names["name"]
@@ -131,9 +158,14 @@ class _Handlers:
         with refusing(asked, "draft"):
             await self._check_free(app, publisher, asked)
             made = await publisher.publish(
-                name, revision=asked.body.revision, by=who.principal, key_id=who.key_id, permit=permit_of(asked)
+                name,
+                revision=asked.body.revision,
+                by=who.principal,
+                key_id=who.key_id,
+                permit=permit_of(asked),
+                source=asked.body.source,
             )
-        return ApiReply(_version(made))
+        return ApiReply(await self._shared(app, asked, made))
 
     async def rollback(self, app: Application, asked: ApiRequest[None, RollbackBody]) -> ApiReply:
         """Publish an older publication anew."""
@@ -144,19 +176,49 @@ class _Handlers:
             made = await publisher.rollback(
                 name, asked.body.number, by=who.principal, key_id=who.key_id, permit=permit_of(asked)
             )
-        return ApiReply(_version(made))
+        return ApiReply(await self._shared(app, asked, made))
+
+    async def canary(self, app: Application, asked: ApiRequest[None, CanaryBody]) -> ApiReply:
+        """Try another publication on a share of the users."""
+        who, name, body = asked.who, asked.names["name"], asked.body
+        publisher = await self._publisher(app, asked)
+        with refusing(asked):
+            line = await publisher.set_canary(
+                name,
+                Canary(body.version, body.share),
+                by=who.principal,
+                key_id=who.key_id,
+                permit=permit_of(asked),
+            )
+        tried = line.canary or Canary(0, 0)
+        return ApiReply(CanarySet(name=name, number=line.number, version=tried.number, share=tried.share))
+
+    async def compare_runs(self, app: Application, asked: ApiRequest[CompareQuery, None]) -> ApiReply:
+        """How the runs of two publications went."""
+        kind, who, name, query = self._kind, asked.who, asked.names["name"], asked.query
+        await self._publisher(app, asked)
+        since = app.clock.now() - query.days * DAY_S
+        found: list[VersionFigures] = []
+        with refusing(asked):
+            for number in (query.old, query.new):
+                await self._published(app, asked, number)
+                found.append(
+                    await version_figures(app.journal, name, number, kind=kind.runs, since=since, tenant=who.tenant)
+                )
+        return ApiReply(VersionsCompared(items=tuple(found)))
 
     async def unpublish(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
         """Take a text out of use."""
         who, name = asked.who, asked.names["name"]
         publisher = await self._publisher(app, asked)
         try:
-            was, used_by = await publisher.unpublish(name, by=who.principal, key_id=who.key_id)
+            was = await publisher.unpublish(name, by=who.principal, key_id=who.key_id)
         except UnknownName:
             raise Refusal(
                 404, "not_found", "There is no published {kind} {name!r}.", kind=self._kind.name, name=name
             ) from None
-        return ApiReply(DefinitionUnpublished(number=was.number, used_by=tuple(used_by)))
+        used_by = await self._used_by(app, asked, with_numbers=self._kind.stops)
+        return ApiReply(DefinitionUnpublished(number=was.number, used_by=used_by))
 
     async def list_versions(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
         """The publications of a name, the latest first."""
@@ -168,7 +230,8 @@ class _Handlers:
                 raise no_publication(kind, name)
         elif not found:
             raise not_found(kind)
-        return ApiReply(DefinitionVersions(items=tuple(map(_version, found))))
+        line = await app.journal.definitions.line_in_use(kind, name, tenant=who.tenant)
+        return ApiReply(DefinitionVersions(items=tuple(_version(each, line) for each in found)))
 
     async def compare(self, app: Application, asked: ApiRequest[DiffQuery, None]) -> ApiReply:
         """What differs between two versions."""
@@ -179,7 +242,7 @@ class _Handlers:
             new = await self._published(app, asked, query.new) if query.new else await self._drafted(app, asked)
             size = len(old.text) + len(new.text)
             changes = await off_loop(size, self._kind.difference, old.text, new.text)
-        return ApiReply(TextDifference(changes=tuple(map(_change, changes))))
+        return ApiReply(TextDifference(changes=tuple(map(_change, changes)), used_by=await self._used_by(app, asked)))
 
     # What several of them need ----------------------------------------------------------------------------------------
 
@@ -202,6 +265,16 @@ class _Handlers:
         means = await self._kind.means(app, asked.who, name) if self._kind.means is not None else ""
         if means:
             raise NameTaken(name, means, self._kind.name)
+
+    async def _used_by(
+        self, app: Application, asked: ApiRequest[Any, Any], *, with_numbers: bool = False
+    ) -> tuple[str, ...]:
+        kind, name, tenant = self._kind.name, asked.names["name"], asked.who.tenant
+        return tuple(await used_by(app.journal.definitions, kind, name, tenant=tenant, with_numbers=with_numbers))
+
+    async def _shared(self, app: Application, asked: ApiRequest[Any, Any], made: Publication) -> DefinitionVersion:
+        kind, name = self._kind.name, asked.names["name"]
+        return _version(made, await app.journal.definitions.line_in_use(kind, name, tenant=asked.who.tenant))
 
     async def _drafted(self, app: Application, asked: ApiRequest[Any, Any]) -> DefinitionDraft:
         kind, name = self._kind.name, asked.names["name"]
@@ -267,7 +340,7 @@ def refusing(asked: ApiRequest[Any, Any], missing: str = "publication") -> Itera
     """
     try:
         yield
-    except (BadText, NameTaken, StaleDraft, UnknownName) as error:
+    except (BadText, CanaryInUse, NameTaken, StaleDraft, UnknownName) as error:
         if asked.by_operator:
             raise
         raise _refusal(error, missing) from None
@@ -280,6 +353,8 @@ def _refusal(error: UsageError, missing: str) -> Refusal:
             return bad_definition(error)
         case NameTaken():
             return Refusal(409, "name_taken", text)
+        case CanaryInUse():
+            return Refusal(409, "in_use", text)
         case StaleDraft():
             return Refusal(409, "stale", text, current=error.current.text if error.current is not None else "")
         case _:
@@ -308,9 +383,18 @@ def _draft(draft: DefinitionDraft) -> DraftText:
     )
 
 
-def _version(made: PublishedVersion) -> DefinitionVersion:
+def _version(made: PublishedVersion, line: PublicationInUse | None) -> DefinitionVersion:
+    tried = line.canary if line is not None else None
+    share = 100 - (tried.share if tried is not None else 0) if line is not None and made.number == line.number else 0
     return DefinitionVersion(
-        name=made.name, number=made.number, digest=made.digest, at=made.at, by=made.by, again=made.again
+        name=made.name,
+        number=made.number,
+        digest=made.digest,
+        at=made.at,
+        by=made.by,
+        again=made.again,
+        source=made.source,
+        share=tried.share if tried is not None and made.number == tried.number else share,
     )
 
 
@@ -325,16 +409,36 @@ def _published_text(made: DefinitionVersion, names: Mapping[str, str]) -> list[A
     return [AnswerText("{name}@{number} is published.", values={"name": made.name, "number": made.number})]
 
 
+def _figure(name: str) -> Callable[[VersionFigures], str]:
+    return lambda each: f"{getattr(each, name).value:.10g}"
+
+
 def _commands(kind: DefinitionKind) -> dict[str, Command]:
     """The commands, by the verb of their operation."""
     group = kind.words
 
     def unpublished(answer: DefinitionUnpublished, names: Mapping[str, str]) -> list[AnswerText]:
         again = "{name}@{number} is no longer in use; to publish it anew: actum {group} rollback {name} {number}"
-        fails = "{other} uses {name}: its nodes that call it fail from now on."
         return [
             AnswerText(again, values={**names, "number": answer.number, "group": group}),
-            *(AnswerText(fails, values={**names, "other": other}, is_note=True) for other in answer.used_by),
+            *(
+                AnswerText(
+                    "{other} uses {name}: what it does with {name} fails from now on.",
+                    values={**names, "other": other},
+                    is_note=True,
+                )
+                for other in answer.used_by
+            ),
+        ]
+
+    def tried(answer: CanarySet, names: Mapping[str, str]) -> list[AnswerText]:
+        values = structs.asdict(answer)
+        if not answer.share:
+            return [AnswerText("All users get {name}@{number} now.", values=values)]
+        return [
+            AnswerText(
+                "{share} of a hundred users get {name}@{version} now, the others {name}@{number}.", values=values
+            )
         ]
 
     name = CommandOption(metavar="NAME", help=f"The name of the {kind.name}.")
@@ -352,6 +456,40 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
             uses_tools=kind.uses_tools,
             show=_published_text,
         ),
+        "canary": Command(
+            words=(group, "canary"),
+            help="Try another publication on a share of the users. Each user always gets the same one. --share 0 ends "
+            "the trial; publish and rollback end it, too.",
+            options={
+                "name": name,
+                "version": CommandOption(metavar="NUMBER", help="The number of the other publication."),
+                "share": CommandOption(metavar="PERCENT", help="How many of a hundred users get it."),
+            },
+            uses_tools=kind.uses_tools,
+            show=tried,
+        ),
+        "compare_runs": Command(
+            words=(group, "compare"),
+            help="Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
+            arguments=("old", "new"),
+            options={
+                "name": name,
+                "old": CommandOption(metavar="OLD", help="The number of a publication."),
+                "new": CommandOption(metavar="NEW", help="The number of another one."),
+                "days": CommandOption(metavar="DAYS", help="Of how many days runs are compared."),
+            },
+            columns=(
+                ListColumn("version", "version"),
+                ListColumn("runs", made_of=lambda each: f"{each.runs.value:g}{'+' if each.is_part else ''}"),
+                ListColumn(
+                    "ended",
+                    made_of=lambda each: ", ".join(f"{status} {one.value:g}" for status, one in each.ended.items()),
+                ),
+                ListColumn("median", made_of=lambda each: f"{each.seconds_median.value:.1f} s"),
+                ListColumn("95 %", made_of=lambda each: f"{each.seconds_95.value:.1f} s"),
+                *(ListColumn(head, made_of=_figure(head)) for head in ("tokens", "cost", "failed", "denied", "asked")),
+            ),
+        ),
         "unpublish": Command(
             words=(group, "unpublish"),
             help=f"Take {kind.a_name} out of use: {ends or f'nothing new begins with it. {keeps}'}",
@@ -366,8 +504,10 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
                 ListColumn("name", made_of=lambda each: f"{each.name}@{each.number}"),
                 ListColumn("when", "at", "moment"),
                 ListColumn("user", "by"),
+                ListColumn("source", "source"),
                 ListColumn("digest", made_of=lambda each: each.digest[:12]),
                 ListColumn("again", made_of=lambda each: f"{each.name}@{each.again}" if each.again else ""),
+                ListColumn("users", made_of=lambda each: f"{each.share} %" if each.share else ""),
             ),
             empty="{name} has a draft, and nothing was published yet.",
         ),
@@ -375,6 +515,15 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
 
 
 # The operations -------------------------------------------------------------------------------------------------------
+
+
+_FIGURE: JsonObject = {"value": 1.0, "runs": [RUN]}
+_FIGURES: JsonObject = {
+    "version": 3,
+    "is_part": False,
+    "ended": {"done": _FIGURE},
+    **dict.fromkeys(("runs", "seconds_median", "seconds_95", "tokens", "cost", "failed", "denied", "asked"), _FIGURE),
+}
 
 
 def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
@@ -388,6 +537,7 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
     text = f"text of {kind.a_name}"
     draft = {"name": "booking", "text": text, "revision": 1, "at": ASKED_AT, "by": "root", "published": 0}
     version = {"name": "booking", "number": 1, "digest": "4a5c0f", "at": ASKED_AT, "by": "root", "again": 0}
+    version |= {"source": "booking.json", "share": 100}
     info = {"name": "booking", "about": "", "version": 1, "digest": "4a5c0f"}
     change = {"kind": "added", "what": "node", "place": "book", "node": "", "old": None, "new": "tool", "breaks": ""}
     in_use = AnswerKind(means="The publication in use.", body=DefinitionVersion, example=version)
@@ -485,6 +635,20 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             ),
             errors=(409,),
         ),
+        "delete": made(
+            "delete_draft",
+            f"delete{title}Draft",
+            "delete",
+            f"Delete the draft of {kind.a_name} that is not in use.",
+            AnswerKind(means="The draft as it was.", body=DraftText, example=draft),
+            at="/{name}/draft",
+            query=DeleteDraftQuery,
+            description=(
+                "Publications stay, and can be published anew by `rollback`. 409 with the code `in_use`: a publication "
+                "is in use; `used_by` names what refers to it."
+            ),
+            errors=(409,),
+        ),
         "publish": made(
             "publish",
             f"publish{title}",
@@ -507,6 +671,33 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             body=RollbackBody,
             example={"number": 1},
             errors=(409,),
+        ),
+        "canary": made(
+            "canary",
+            f"try{title}",
+            "post",
+            f"Try another publication of {kind.a_name} on a share of the users.",
+            AnswerKind(
+                means="Which publications the users get.",
+                body=CanarySet,
+                example={"name": "booking", "number": 3, "version": 4, "share": 10},
+            ),
+            at="/{name}/canary",
+            body=CanaryBody,
+            example={"version": 4, "share": 10},
+            description="`publish`, `rollback` and `unpublish` end the trial.",
+            errors=(409,),
+        ),
+        "compare_runs": made(
+            "compare_runs",
+            f"compare{title}Runs",
+            "get",
+            f"Get how the runs of two publications of {kind.a_name} went.",
+            AnswerKind(
+                means="The figures, each with runs behind it.", body=VersionsCompared, example={"items": [_FIGURES]}
+            ),
+            at="/{name}/compare",
+            query=CompareQuery,
         ),
         "unpublish": made(
             "unpublish",
@@ -543,10 +734,13 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
             f"compare{title}Versions",
             "get",
             f"Get what differs between two versions of {kind.a_name}.",
-            AnswerKind(means="The differences.", body=TextDifference, example={"changes": [change]}),
+            AnswerKind(
+                means="The differences.", body=TextDifference, example={"changes": [change], "used_by": ["desk"]}
+            ),
             at="/{name}/diff",
             query=DiffQuery,
             errors=(422,),
         ),
     }
-    return tuple(operation for part, operation in found.items() if part not in kind.own)
+    without = kind.own if kind.runs else {*kind.own, "canary", "compare_runs"}
+    return tuple(operation for part, operation in found.items() if part not in without)

@@ -59,7 +59,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     who, body = asked.who, asked.body
     if not body.execute_async:
         check_no_task(body)
-    agent = await api.agent(who, body.agent)
+    agent = await api.agent(who, body.agent, conversation=body.session, version=body.version)
     start = api.start(asked)
     # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
     question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")

@@ -53,6 +53,7 @@ WORKFLOWS = DefinitionKind(
     may_see=lambda who, name: who.may_use("agent", name),
     readers=("runs",),
     uses_tools=True,
+    runs="workflow",
     own=frozenset({"list", "get", "check"}),  # with those of the settings, inputs and outputs, and what a node is
     example="flight_desk.workflow.yaml",
     differs_in=": nodes, edges and fields, but no positions",

@@ -20,7 +20,7 @@ from ....workflow.listing import ListedWorkflow
 from ....workflow.workflow import Workflow
 from ...near_names import near_names
 from ...scopes import allows
-from ..api import Api
+from ..api import Api, user_of
 from ..calls import call_refusal
 from ..definitions.bodies import CheckBody, DefinitionChecked, VersionQuery
 from ..definitions.operations import told_problem
@@ -109,8 +109,9 @@ async def check_workflow(api: Api, asked: ApiRequest[None, CheckBody]) -> ApiRep
 
 async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> ApiReply:
     """Begin a run of a workflow, or accept it as a task."""
-    who, body = asked.who, asked.body
-    found = await find_workflow(api, who, asked.names["name"], body.version)
+    who, body, name = asked.who, asked.body, asked.names["name"]
+    user = user_of(who, body.conversation)
+    found = await find_workflow(api, who, name, body.version or await api.published.canary_for(who.tenant, name, user))
     workflow = found.workflow
     try:
         workflow.check_inputs(body.inputs)

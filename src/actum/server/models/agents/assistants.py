@@ -379,7 +379,9 @@ class Assistants:
 
     async def _begin(self, thread: str, body: JsonObject, who: Identity) -> Response:
         wanted = await self._wanted(thread, body, who)
-        agent = await self._carrier.with_tools(await self._api.agent(who, wanted.agent), wanted.tools)
+        agent = await self._carrier.with_tools(
+            await self._api.agent(who, wanted.agent, conversation=thread), wanted.tools
+        )
         self._api.check_question(agent, wanted.words[-1])
         start, events = Start(new_id("run")), Events() if body.get("stream") is True else None
         settings = read_settings(wanted)

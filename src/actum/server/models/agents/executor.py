@@ -324,7 +324,7 @@ class AgentExecutor:
     ) -> RunJob | None:
         """Begin a run, unless the same request has begun it before."""
         who = asked.identity
-        agent = await self._api.agent(who, name)
+        agent = await self._api.agent(who, name, conversation=place.conversation)
         self._api.check_question(agent, place.question)
         agent = await self.with_tools(agent, turn.tools, turn.answer_schema)
 
