@@ -26,7 +26,7 @@ tools: [add, times]
 
 
 def scripted(folder: Path) -> str:
-    """A model that calls the tool `times`, then tells its instructions and the result."""
+    """A model that calls one of its tools, then tells its instructions and the result."""
     (folder / "model_of_tests.py").write_text(
         dedent(
             """
@@ -34,13 +34,19 @@ def scripted(folder: Path) -> str:
             from actum.testing import ScriptedModel
 
 
+            CALLS = {"times": {"n": 21}, "ask_helper": {"task": "go"}, "price": {"city": "Oslo"}}
+
+
             def answer(request):
                 results = [each for each in request.messages if type(each).__name__ == "ToolMessage"]
                 if not results:
-                    return [ToolCall("c", "times", {"n": 21})]
+                    names = {tool.name for tool in request.tools}
+                    name = next((each for each in CALLS if each in names), "times")
+                    return [ToolCall("c", name, CALLS[name])]
                 shown = ",".join(sorted(tool.name for tool in request.tools))
                 told = results[-1].result
-                came = told.structured if told.error is None else told.error.message
+                value = told.structured if isinstance(told.structured, dict) else told.text
+                came = value if told.error is None else told.error.message
                 system = next((each.text for each in request.messages if type(each).__name__ == "SystemMessage"), "")
                 return f"{system} {shown} {came}"
 
@@ -118,6 +124,37 @@ async def test_a_waiting_run_of_an_agent_goes_on_with_all_that_it_began_with_by_
         assert isinstance(entry.record, Started)
         assert entry.record.uses == {"agent/helper2": 1, "prompt/desk": 1, "tool/times": 1}
     await second.close()
+
+
+async def test_an_agent_has_published_workflows_and_agents_as_tools_and_none_stands_for_itself(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "runs.db")
+    async with town(tmp_path, journal, model=scripted(tmp_path)) as it:
+        await publish(it, "tools", "times", timesing(2))
+        await publish(it, "prompts", "desk", "Be kind.")
+        await publish(it, "agents", "helper2", HELPER)
+        await publish(it, "tools", "ask_helper", "name: ask_helper\nagent: helper2")
+        answer = await it.ask("POST", "/v1/tools/ask_helper/call", {"arguments": {"task": "go"}}, who="bob")
+        assert answer.json()["result"] == "Be kind. add,times {'came': 42}"
+        (entry, *_) = await journal.read(answer.json()["run"])
+        assert isinstance(entry.record, Started)
+        assert entry.record.uses == {"tool/ask_helper": 1, "agent/helper2": 1, "prompt/desk": 1, "tool/times": 1}
+        await publish(it, "agents", "boss", "name: boss\ninstructions: Lead.\ntools: [ask_helper]")
+        assert await said(it, "bob", "boss", "Hello?") == "Lead. ask_helper Be kind. add,times {'came': 42}"
+        assert (await it.publish("price", price())).status_code == 200
+        assert (await it.publish("price", price(word="dear"))).status_code == 200
+        for named, word in (("price", "dear"), ("price@1", "cheap")):
+            await publish(it, "agents", "trader", f"name: trader\ninstructions: Trade.\ntools: [{named}]")
+            assert await said(it, "bob", "trader", "Hello?") == f"Trade. price {{'said': '{word} in Oslo'}}"
+        await publish(it, "tools", "ask_helper", "name: ask_helper\nagent: helper2@1")
+        circle = HELPER.replace("[add, times]", "[ask_helper]")
+        refused = await it.publish("helper2", circle, kind="agents")
+        assert (refused.status_code, "nothing stands for itself" in refused.text) == (422, True)
+        refused = await it.publish("ask_helper", "name: ask_helper\nagent: boss", kind="tools")
+        assert (refused.status_code, "tool ask_helper > agent boss > tool ask_helper" in refused.text) == (422, True)
+        for missing in ("nobody", "helper2@9"):
+            refused = await it.publish("other", f"name: other\nagent: {missing}", kind="tools")
+            assert (refused.status_code, refused.json()["code"]) == (422, "definition")
+    await journal.close()
 
 
 async def test_a_share_of_the_users_gets_another_version_and_the_runs_of_both_are_compared(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import structs
@@ -33,7 +34,7 @@ from ..secrets import open_secrets
 from ..settings import Settings
 from ..workflows import meaning_of
 from .prompts import published_prompt
-from .tools import DeclaredTools
+from .tools import DeclaredTools, opening
 
 TENANTS_MAX = 1_000
 """The number of tenants whose published agents are kept open."""
@@ -147,7 +148,8 @@ class AgentsOfOne:
         if publication is None:
             raise no_publication(AGENT, name, number)
         definition = await off_loop(len(publication.text), read_agent, publication.text)
-        return await self._agent(definition, {f"{AGENT}/{name}": publication.number}, began_with)
+        with opening(f"agent {name}", "tools"):
+            return await self._agent(definition, {f"{AGENT}/{name}": publication.number}, began_with)
 
     async def check(self, name: str, text: str, tools: Mapping[str, Tool]) -> ReadDefinition:
         """What is in a text that somebody wants to publish; see `TenantAgents.check`.
@@ -160,7 +162,8 @@ class AgentsOfOne:
         if missing:
             told = "there is no tool {!r} here that you may use"
             raise BadText([TextProblem(told.format(each[:100]), path="tools") for each in missing])
-        await self._agent(definition, {})
+        with opening(f"agent {definition.name}", "tools"):
+            await self._agent(definition, {})
         return ReadDefinition(name=definition.name, about=definition.description)
 
     async def _agent(
@@ -229,12 +232,33 @@ class AgentsOfOne:
             if began_with is not None:
                 number = began_with.get(USES + name, number)
             try:
-                made = await published.open(name, number, began_with=began_with)
+                if await self._is_workflow(written, began_with):
+                    tool, used = await self._workflow(written, began_with)
+                else:
+                    made = await published.open(name, number, began_with=began_with)
+                    tool, used = made.toolset, dict(made.uses)
+            except BadText:
+                raise
             except UsageError as error:
                 raise BadText([TextProblem(str(error), path="tools")]) from None
-            found.append(made.toolset)
-            uses |= made.uses
+            found.append(tool)
+            uses |= used
         return found, uses
+
+    async def _is_workflow(self, written: str, began_with: Mapping[str, int] | None) -> bool:
+        """Whether a tool that an agent names is a workflow, of the settings or published."""
+        workflows, name = self._declared.tools.workflows, reference(written)[0]
+        if name in workflows.names:
+            return True
+        if began_with is not None:
+            return written in began_with
+        own = await workflows.published(self._tenant)
+        return own is not None and name in await own.listed()
+
+    async def _workflow(self, written: str, began_with: Mapping[str, int] | None) -> tuple[Toolset, dict[str, int]]:
+        tools = self._declared.tools
+        workflow, uses = await tools.workflow(self._tenant, written, began_with)
+        return workflow.as_tool(opened=partial(tools.workflow_of_run, workflow)), uses
 
 
 class _Chosen(Wrapper):

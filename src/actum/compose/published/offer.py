@@ -30,6 +30,7 @@ def published_offer(
     """
     settings = declared.settings
     agents = DeclaredAgents(settings, journal=declared.journal, own=own, tools=declared, models=models)
+    declared.published_agents = agents.of
 
     def over(journal: Journal) -> PublishedOffer:
         place = settings, declared.environment, declared.folder

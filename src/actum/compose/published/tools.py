@@ -7,7 +7,9 @@ it. Code runs in a jail that sees neither the folders nor the variables which th
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -15,6 +17,7 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
+from ...agents.agent import Agent
 from ...agents.parts import AgentParts, Completes
 from ...core.call import ToolCall, ToolResult
 from ...core.definition import BadText, TextProblem
@@ -26,6 +29,7 @@ from ...core.stored.definitions import reference
 from ...core.tool import Effects, Tool
 from ...journal.recording import RunState
 from ...server.api.api import AgentsByName, GivenAgents
+from ...server.published import AgentsOfTenant
 from ...server.workflows import WorkflowsByName
 from ...toolsets.declared.declaration import ToolDeclaration
 from ...toolsets.declared.places import Elsewhere, declared_tool
@@ -45,6 +49,9 @@ from ..workflows import meaning_of
 from .prompts import published_prompt
 
 NO_AGENTS: AgentsByName = GivenAgents({})
+DEPTH_MAX = 8
+"""The number of published agents and tools that may stand for one another, one below the next."""
+_opened: ContextVar[tuple[str, ...]] = ContextVar("opened", default=())
 TENANTS_MAX = 1_000
 """The number of tenants whose published tools are kept open."""
 TASK = "task"
@@ -60,6 +67,9 @@ class DeclaredTools:
         journal: keeps the texts, and the runs.
         workflows: the workflows of the server, which a declaration may name.
         agents: the agents of the server, likewise; they can be set later.
+
+    Attributes:
+        published_agents: the published agents of a tenant, which a declaration may name; None for none.
     """
 
     def __init__(
@@ -78,6 +88,7 @@ class DeclaredTools:
         self.journal = journal
         self.workflows = workflows
         self.agents = agents
+        self.published_agents: AgentsOfTenant | None = None
         self.egress = open_egress(settings, environment)
         self.guard = Guard(egress=self.egress)  # no address is named by a person here
         self.fetcher = Fetcher(self.guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=ANSWER_S_MAX)
@@ -122,6 +133,36 @@ class DeclaredTools:
         made = await self.of(tenant).toolset(names, without=without, began_with=began_with)
         return agent.with_published([made.toolset], {**uses, **made.uses}, instructions)
 
+    async def workflow(
+        self, tenant: str, named: str, began_with: Mapping[str, int] | None
+    ) -> tuple[Workflow, dict[str, int]]:
+        """A workflow of the settings, or a published one, and the publications that it stands for.
+
+        Args:
+            tenant: whose it is.
+            named: its name; `price@3` for a version.
+            began_with: as for `DeclaredPlaces.make`.
+
+        Raises:
+            UsageError: there is none, or it can not be used now.
+        """
+        name, number = reference(named)
+        if name in self.workflows.names and number is None:
+            return await self.workflows.opened(name), {}
+        published = await self.workflows.published(tenant)
+        if published is None:
+            raise UnknownName("nothing is published here")
+        number = began_with.get(named, number) if began_with is not None else number
+        workflow = await published.open(name, number, began_with=began_with)
+        return workflow, {named: workflow.version, **workflow.uses}
+
+    async def workflow_of_run(self, workflow: Workflow, run_id: str, context: Context) -> Workflow:
+        """The workflow that a call means: the run of the call goes on with what it began with."""
+        entries = (await self.journal.read(run_id, tenant=context.tenant))[:1]
+        if not entries or not entries[0].payload:
+            return workflow
+        return await self.workflows.of(run_id, RunState(entries).beginning())
+
 
 class PlacesOfTenant:
     """Makes tools of the declarations of one tenant; see `DeclaredPlaces`.
@@ -149,10 +190,14 @@ class PlacesOfTenant:
         Raises:
             BadText: the place can not be used as it is declared, or does more than the declaration says.
         """
+        with opening(f"tool {declaration.name}", declaration.place):
+            return await self._make(declaration, began_with)
+
+    async def _make(self, declaration: ToolDeclaration, began_with: Mapping[str, int] | None) -> MadeTool:
         if declaration.workflow is not None:
             return await self._of_workflow(declaration, declaration.workflow, began_with)
         if declaration.agent is not None:
-            return await self._of_agent(declaration, declaration.agent)
+            return await self._of_agent(declaration, declaration.agent, began_with)
         if declaration.mcp is not None or declaration.a2a is not None:
             named = declaration.mcp.server if declaration.mcp is not None else ""
             named = declaration.a2a.agent if declaration.a2a is not None else named
@@ -185,7 +230,8 @@ class PlacesOfTenant:
         name = reference(named)[0]
         may = who.may_use("agent", name)
         if may and declaration.agent is not None:
-            may = self._declared.agents.get(name).is_for(who.principal, who.roles)
+            agent, _ = await self._agent(declaration.agent, None)
+            may = agent.is_for(who.principal, who.roles)
         if not may:
             raise _missing(declaration, f"there is no {declaration.place} {name!r} here that you may use")
 
@@ -214,48 +260,45 @@ class PlacesOfTenant:
     async def _of_workflow(
         self, declaration: ToolDeclaration, named: str, began_with: Mapping[str, int] | None
     ) -> MadeTool:
-        workflows = self._declared.workflows
-        name, number = reference(named)
-        uses: dict[str, int] = {}
         try:
-            if name in workflows.names and number is None:
-                workflow = await workflows.opened(name)
-            else:
-                published = await workflows.published(self._tenant)
-                if published is None:
-                    raise UnknownName("nothing is published here")
-                number = began_with.get(named, number) if began_with is not None else number
-                workflow = await published.open(name, number, began_with=began_with)
-                uses = {named: workflow.version, **workflow.uses}
+            workflow, uses = await self._declared.workflow(self._tenant, named, began_with)
         except UsageError as error:
             raise _missing(declaration, str(error)) from None
-        opened = partial(self._workflow_of_run, workflow)
+        opened = partial(self._declared.workflow_of_run, workflow)
         toolset = workflow.as_tool(declaration.name, declaration.description, given_by="client", opened=opened)
         (tool,) = await toolset.list_tools()
         made = declared_tool(declaration, elsewhere=Elsewhere(toolset, tool.effects))
         assert not isinstance(made, Tool)
         return MadeTool(made, uses, is_kept=False)
 
-    async def _workflow_of_run(self, workflow: Workflow, run_id: str, context: Context) -> Workflow:
-        """The workflow that a call means: the run of the call goes on with what it began with."""
-        entries = (await self._declared.journal.read(run_id, tenant=context.tenant))[:1]
-        if not entries or not entries[0].payload:
-            return workflow
-        return await self._declared.workflows.of(run_id, RunState(entries).beginning())
+    async def _agent(self, named: str, began_with: Mapping[str, int] | None) -> tuple[Agent[object], dict[str, int]]:
+        """An agent of the settings, or a published one, and the publications that it stands for.
 
-    async def _of_agent(self, declaration: ToolDeclaration, named: str) -> MadeTool:
-        name, number = reference(named)
-        try:
+        Raises:
+            UsageError: there is none, or it can not be used now.
+        """
+        shared, (name, number) = self._declared, reference(named)
+        if name in shared.agents.names or shared.published_agents is None:
             if number is not None:
                 raise UnknownName("the agents of the settings have no versions: write agent: {name}", name=name)
-            agent = self._declared.agents.get(name)
+            return shared.agents.get(name), {}
+        agent = await shared.published_agents(self._tenant).open(name, began_with, number=number)
+        return agent, dict(agent.runner.uses)
+
+    async def _of_agent(
+        self, declaration: ToolDeclaration, named: str, began_with: Mapping[str, int] | None
+    ) -> MadeTool:
+        try:
+            agent, uses = await self._agent(named, began_with)
+        except BadText:
+            raise
         except UsageError as error:
             raise _missing(declaration, str(error)) from None
         does: frozenset[Effects] | None = frozenset()
         settings = self._declared.settings
         whole: AgentParts = agent
         if agent.takes_published:  # of these definitions, which may be staged
-            completes = self._declared.completing(settings.of_agents.get(name, settings))
+            completes = self._declared.completing(settings.of_agents.get(agent.name, settings))
             whole = await completes(agent, self._tenant, None)
         for tool in await whole.list_tools():
             does = None if does is None or tool.effects is None else does | tool.effects
@@ -264,7 +307,7 @@ class PlacesOfTenant:
         toolset = _AsTask(toolset) if names and TASK not in names else toolset
         made = declared_tool(declaration, elsewhere=Elsewhere(toolset, does))
         assert not isinstance(made, Tool)
-        return MadeTool(made, is_kept=False)
+        return MadeTool(made, uses, is_kept=False)
 
 
 class _AsTask(Wrapper):
@@ -273,6 +316,29 @@ class _AsTask(Wrapper):
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Hand the task over."""
         return await super().execute(structs.replace(call, arguments={TASK: dumps(call.arguments)}), context)
+
+
+@contextmanager
+def opening(what: str, place: str) -> Iterator[None]:
+    """A block in which a published agent or tool is opened, with what it stands for.
+
+    Args:
+        what: what is opened, such as `agent helper`.
+        place: the field of its text that names others.
+
+    Raises:
+        BadText: it would stand for itself, or others stand too deep below one another.
+    """
+    above = _opened.get()
+    if what in above or len(above) >= DEPTH_MAX:
+        line = " > ".join([*above, what])
+        told = f"nothing stands for itself: {line}" if what in above else f"too deep below one another: {line}"
+        raise BadText([TextProblem(told[:1_000], hint="name another one", path=place)])
+    token = _opened.set((*above, what))
+    try:
+        yield
+    finally:
+        _opened.reset(token)
 
 
 _WORDS = {"mcp": "server", "a2a": "remote agent"}
