@@ -143,6 +143,20 @@ def test_init_writes_a_file_and_never_over_another(run: Run, home: Path) -> None
     assert not (home / "elsewhere.toml").exists(), "a link that leads nowhere is not written through"
 
 
+def test_config_check_names_the_table_of_an_agent_that_can_not_be_built(run: Run, home: Path) -> None:
+    wrong = "plan = true\ntool_choice = ['add']\ntools = ['tools.py']\n"
+    (home / "actum.toml").write_text(f"model = 'models.py:add'\n[agents.desk]\n{wrong}[agents.till]\n", "utf-8")
+    (problem,) = json.loads(run("config", "check", "--json").stdout)
+    assert problem["problem"].startswith("[agents.desk]: plan=: the tool_choice of this agent leaves out `update_plan`")
+    both = f"model = 'models.py:add'\n[agents.desk]\n{wrong}[agents.shop]\n{wrong}[agents.till]\n"
+    (home / "actum.toml").write_text(both, "utf-8")
+    (problem,) = json.loads(run("config", "check", "--json").stdout)
+    assert problem["problem"].startswith("[agents.desk], [agents.shop]: plan=")
+    (home / "actum.toml").write_text("model = 'none.py:add'\n[agents.desk]\n[agents.till]\n", "utf-8")
+    (problem,) = json.loads(run("config", "check", "--json").stdout)
+    assert "[agents." not in problem["problem"], "what is wrong around all tables is told once, without any"
+
+
 def test_config_check_tells_file_line_and_hint(run: Run, home: Path) -> None:
     assert "There is no settings file" in run("config", "check").stderr
     (home / "actum.toml").write_text('model = "x"\nmodle = "y"\n[limits]\nstep = 3\n')

@@ -364,10 +364,20 @@ async def problems_of(settings: Settings, environment: Mapping[str, str], folder
         make_agent(settings, make_model(settings), tools, journal=journal, approver=None)
 
     async with open_agents(settings, environment, folder, journal=journal) as agents:
-        builds: list[Callable[[], object]] = [partial(agents.get, name) for name in agents.names]
-        builds = [*(builds or [alone]), partial(open_policy, settings)]
-        found = [problem for build in builds if (problem := _problem_of(build))]
-    return list(dict.fromkeys(found))
+        of_agents: dict[str, list[str]] = {}
+        for name in agents.names:
+            of_agents.setdefault(_problem_of(partial(agents.get, name)), []).append(name)
+        found = [_of_tables(problem, names, settings) for problem, names in of_agents.items() if problem]
+        found += [_problem_of(build) for build in (*(() if agents.names else (alone,)), partial(open_policy, settings))]
+    return [problem for problem in dict.fromkeys(found) if problem]
+
+
+def _of_tables(problem: str, names: Sequence[str], settings: Settings) -> str:
+    """A problem with the tables of the agents that have it, unless all agents have it or the problem names one."""
+    is_of_all = len(names) > 1 and len(names) == len(settings.agents)
+    if is_of_all or any(f"agents.{name}]" in problem for name in names):
+        return problem
+    return f"{', '.join(f'[agents.{name}]' for name in names)}: {problem}"
 
 
 def _problem_of(build: Callable[[], object]) -> str:
