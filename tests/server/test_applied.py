@@ -81,6 +81,22 @@ async def test_what_refers_to_each_other_is_published_together_or_not_at_all_and
         assert done(await apply(it, alone, prune=True)) == ["same prompt/desk@2"]
 
 
+async def test_a_text_without_a_name_takes_the_name_of_its_file_in_every_form(tmp_path: Path) -> None:
+    files = {
+        "json1.tool.json": '{"workflow": "yaml1"}',
+        "yaml1.workflow.yaml": price().replace("name: price\n", ""),
+        "folder/toml1.agent.toml": '# ours\nactum = "agent/1"\ninstructions = "Be kind."\n',
+    }
+    async with town(tmp_path) as it:
+        added = ["tool/json1", "workflow/yaml1", "agent/toml1"]
+        assert done(await apply(it, files)) == [f"added {name}@1" for name in added]
+        assert {line.partition(" ")[0] for line in done(await apply(it, files))} == {"same"}
+        wrong = await apply(it, {"a1.agent.yaml": "tools: [nothing]\nmodle: x"})
+        assert (wrong.status_code, "there is no field 'modle'" in wrong.text) == (422, True), wrong.text
+        other = await apply(it, {"a b.agent.yaml": "tools: []"})
+        assert other.status_code == 422
+
+
 @pytest.mark.parametrize(
     ("who", "files", "status", "code"),
     [

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.definition import BadText, TextProblem
-from ..core.json import JsonObject
+from ..core.json import JsonObject, dumps
 from ..core.toml import read_toml
 from .source_text import BYTES_MAX, Place, SourceText, read_text
 
@@ -70,6 +70,26 @@ def read_struct(text: str, header: str, kind: type[Kind]) -> Kind:
         if unknown:
             message, place = f"there is no field {unknown[:60]!r} here", (*place, unknown)
         raise BadText([TextProblem(message, *source.at(place), hint, ".".join(map(str, place)))]) from None
+
+
+def with_name(text: str, name: str) -> str:
+    """A text that has no name of its own, with a name. What else is in it stays as it is.
+
+    Args:
+        text: JSON, YAML or TOML, an object.
+        name: the name.
+
+    >>> with_name('{"model": "a"}', "desk"), with_name("model: a", "desk")
+    ('{"name": "desk", "model": "a"}', 'model: a\\nname: "desk"\\n')
+    >>> with_name('# ours\\nmodel = "a"\\n', "desk")
+    'name = "desk"\\n# ours\\nmodel = "a"\\n'
+    """
+    written = dumps(name)
+    if text.lstrip().startswith("{"):
+        return text.replace("{", '{"name": ' + written + ", ", 1)
+    if _TOML.match(text):
+        return f"name = {written}\n{text}"
+    return f"{text}{'' if text.endswith(chr(10)) else chr(10)}name: {written}\n"
 
 
 def misfit(error: msgspec.ValidationError) -> tuple[str, Place, str]:

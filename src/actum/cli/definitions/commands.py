@@ -32,7 +32,9 @@ from ...core.stored.definitions import (
 from ...features.definition import DefinitionKind
 from ...features.operation import Application, Operation
 from ...server.api.api import Api
+from ...server.api.applying import name_of
 from ...server.api.definitions.bodies import DefinitionChecked, DefinitionVersion, DraftText
+from ...server.api.definitions.operations import named_text
 from ...server.api.definitions.references import used_by
 from .. import loading, options
 from ..exit_codes import DONE
@@ -165,7 +167,7 @@ class _DefinitionCommands:
         """
         kind, definitions = self._kind, app.journal.definitions
         text = text_in(file, kind.name).decode("utf-8", "replace")
-        name = (kind.read(text).name if kind.read is not None else "") or Path(file).name.partition(".")[0]
+        name, text = named_text(kind, text, name_of(file, kind.name))
         names: dict[str, str] = {"name": name}
         checked = await self.operated.ask(app, f"check{kind.title}", names, {"text": text}, tenant)
         assert isinstance(checked, DefinitionChecked)

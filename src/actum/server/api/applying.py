@@ -24,7 +24,7 @@ from ...features.refusal import Refusal
 from ...runs.staged import StagedDefinitions, staged_in
 from ..scopes import allows, wants
 from .api import Api
-from .definitions.operations import permit_of, publisher_of, refusing
+from .definitions.operations import named_text, permit_of, publisher_of, refusing
 from .published import AGENTS, PROMPTS
 from .tools.kind import TOOLS
 from .workflows.kind import WORKFLOWS
@@ -184,8 +184,8 @@ def _items(asked: ApiRequest[None, ApplyBody], kinds: Sequence[DefinitionKind]) 
         if not allows(asked.who, kind.builders):
             raise wants(kind.builders[0], "to publish this")
         try:
-            text_name = kind.read(given.text).name if kind.read is not None else ""
-            name = checked_name(text_name or name_of(given.file, kind.name))
+            name, text = named_text(kind, given.text, name_of(given.file, kind.name))
+            checked_name(name)
         except UsageError as error:
             problems += _told(given.file, error)
             continue
@@ -195,7 +195,7 @@ def _items(asked: ApiRequest[None, ApplyBody], kinds: Sequence[DefinitionKind]) 
             told = f"{found[kind.name, name].file} defines {kind.a_name} {name!r} too"
             problems.append(Problem(given.file, "definition", told))
         else:
-            found[kind.name, name] = _Item(kind, name, given.text, given.file)
+            found[kind.name, name] = _Item(kind, name, text, given.file)
     _refuse(problems)
     return list(found.values())
 

@@ -45,6 +45,7 @@ from ....features.operation import AnswerKind, ApiReply, ApiRequest, Application
 from ....features.refusal import Refusal, not_found
 from ....journal.lists import read_cursor, write_cursor
 from ....journal.version_figures import VersionFigures, version_figures
+from ....protocols.definition_text import with_name
 from ....runs.definitions import Permit, Publisher
 from ...scopes import allows, needs_key, wants
 from ..examples import ASKED_AT, RUN
@@ -289,6 +290,31 @@ class _Handlers:
         if found is not None:
             return found
         raise no_publication(kind, name, number or None) if asked.by_operator else not_found("publication")
+
+
+def named_text(kind: DefinitionKind, text: str, name: str) -> tuple[str, str]:
+    """The name of a text, and the text: where it says no name, with the name of its file.
+
+    Args:
+        kind: the kind.
+        text: the text.
+        name: the name that its file gives.
+
+    Raises:
+        BadText: something is wrong with the text, whatever its name is.
+    """
+    if kind.read is None:
+        return name, text
+    try:
+        return kind.read(text).name or name, text
+    except BadText:
+        named = with_name(text, name)
+        try:
+            if kind.read(named).name == name:
+                return name, named
+        except UsageError:
+            pass
+        raise
 
 
 async def publisher_of(kind: DefinitionKind, app: Application, who: Identity, name: str) -> Publisher:
