@@ -14,6 +14,7 @@ from actum.core.model import Request
 from actum.core.run.chain import verify
 from actum.core.run.record import CallCompleted, Ended, InputGiven, InputRequested, Intended, ModelReplied, Started
 from actum.journal.memory import MemoryJournal
+from actum.journal.recording import RunState
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
 from tests.till import Till, pays_once
@@ -177,6 +178,20 @@ async def test_what_is_attached_to_another_question_gets_a_handle_of_its_own() -
     (said,) = begun.said
     assert isinstance(said, UserMessage)
     assert [part.handle for part in said.content if isinstance(part, MediaPart)] == ["att_2"]
+
+
+async def test_files_stay_with_a_question_that_is_asked_in_other_words() -> None:
+    desk, picture = Desk(), MediaPart("image/png", b"1", name="cat.png")
+    agent = Agent(ScriptedModel(["Nice."] * 3), desk.tools, journal=desk.journal)
+    first = await agent.run("Look", attachments=[picture])
+    branch = await agent.fork(first.run_id, 0, question="Who is in it?")
+    again = await agent.fork(branch, 0, question=UserMessage((TextPart("And now?"),), "agent"))
+    for run_id, words, source in ((branch, "Who is in it?", "user"), (again, "And now?", "agent")):
+        (said,) = RunState(await desk.journal.read(run_id)).beginning().said
+        assert isinstance(said, UserMessage)
+        assert (said.text, said.source) == (words, source)
+        assert [part.handle for part in said.content if isinstance(part, MediaPart)] == ["att_1"]
+    assert (await agent.resume(again)).text == "Nice."
 
 
 async def test_a_run_can_not_be_branched_off_within_a_call_nor_where_it_is_not() -> None:

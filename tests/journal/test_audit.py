@@ -77,7 +77,7 @@ async def test_what_was_damaged_is_told_in_its_place_and_fits_every_filter() -> 
     entries = office.journal._entries["r"]
     entries[3] = structs.replace(entries[3], payload=entries[3].payload.replace(b"saw tea", b"saw bob"))
     assert decisions(await office.lines()) == [("allowed", "look"), ("damaged", "")]
-    for wanted in (Wanted(principal="bob"), Wanted(tool="pay"), Wanted(since=1e12), Wanted(decision="denied")):
+    for wanted in (Wanted(principal="bob"), Wanted(tool="pay"), Wanted(since=1e12), Wanted(text="nowhere")):
         (line,) = await office.lines(wanted)
         assert (line.decision, line.number, line.text) == ("damaged", 3, "entry 3: its payload was changed")
 
@@ -92,6 +92,9 @@ async def test_a_call_is_told_with_who_what_why_and_what_came_back() -> None:
     entries = await office.journal.read("r")
     assert (allowed.key, done.key) == (entries[2].record.key, allowed.key)  # type: ignore[union-attr]
     assert [line.head for line in (allowed, done)] == [entries[2].head.hex(), entries[3].head.hex()]
+    for text, found in (("TEA", [allowed, done]), ("saw", [done]), ("developer", [allowed]), ("Ada", [allowed, done])):
+        assert await office.lines(Wanted(text=text)) == found
+    assert await office.lines(Wanted(text="tea*")) == []
 
 
 async def test_an_approval_is_told_with_who_gave_it_and_how_long_it_took() -> None:

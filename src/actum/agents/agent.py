@@ -528,7 +528,8 @@ class Agent(AgentParts, Generic[Output]):
         Args:
             run_id: the run to branch off from.
             at: number of the last entry that is taken over; one between two calls, not within one.
-            question: another question in the place of the user's; only with `at=0`.
+            question: another question in the place of the user's; only with `at=0`. The files that were attached
+                stay, unless this question has files.
             result: another result in the place of the one that entry `at` holds.
             new_run: the id of the new run.
             conversation: of the new run; its own history it has anyway. It belongs to whom the other run belongs to.

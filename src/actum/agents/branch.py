@@ -13,7 +13,7 @@ from msgspec import structs
 
 from ..core.call import TextPart, ToolResult
 from ..core.errors import UnknownName, UsageError
-from ..core.message import UserMessage
+from ..core.message import Message, UserMessage
 from ..core.run.ids import new_id
 from ..core.run.record import (
     CallCompleted,
@@ -31,6 +31,7 @@ from ..core.run.record import (
     TaskStarted,
 )
 from ..journal.recording import CallRef
+from .conversation import media
 
 
 def branch(
@@ -70,10 +71,17 @@ def branch(
     if question is not None:
         if at != 0:
             raise UsageError("another question can only be asked at the beginning: branch off at 0")
-        started = structs.replace(started, said=(*started.said[:-1], UserMessage.of(question)))
+        started = structs.replace(started, said=(*started.said[:-1], _asked_anew(started.said[-1], question)))
     if result is not None:
         records[-1] = _with_result(records[-1], at, result)
     return (started, *_with_own_questions(records[1:]))
+
+
+def _asked_anew(before: Message, question: str | UserMessage) -> UserMessage:
+    """Another question. One without files takes the place of the words alone: the files that were attached stay."""
+    asked = UserMessage.of(question)
+    files = [] if media([asked]) else media([before])
+    return structs.replace(asked, content=(*asked.content, *files))
 
 
 def _with_own_questions(records: Sequence[Record]) -> list[Record]:

@@ -27,6 +27,7 @@ nobody knows whose it is, what it did, or when.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
@@ -140,6 +141,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
         tool: the tool's name, or a pattern of names with `*`.
         decision: what was decided or done.
         run: the run's id.
+        text: words that stand in the line as they are written here, whatever their case: in the tool, the arguments,
+            the rule, the outcome, what was said, or the names of people.
     """
 
     since: float | None = None
@@ -149,6 +152,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     tool: str = ""
     decision: str = ""
     run: str = ""
+    text: str = ""
 
     def fits(self, line: AuditLine) -> bool:
         """Whether this line is one of them; a damaged one may be any."""
@@ -158,7 +162,15 @@ class Wanted(Struct, frozen=True, kw_only=True):
             and self.principal in ("", line.principal)
             and self.decision in ("", line.decision)
             and (not self.tool or fnmatchcase(line.tool, self.tool))
+            and (not self.text or self.text.casefold() in _words(line))
         )
+
+
+def _words(line: AuditLine) -> str:
+    """All that a person reads in a line, in small letters."""
+    arguments = json.dumps(line.arguments, ensure_ascii=False) if line.arguments else ""
+    said = (line.tool, arguments, line.rule, line.outcome, line.text, line.principal, line.by, line.agent)
+    return "\n".join(said).casefold()
 
 
 async def audit(journal: Journal, wanted: Wanted | None = None) -> AsyncIterator[AuditLine]:

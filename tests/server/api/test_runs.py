@@ -11,10 +11,11 @@ import pytest
 
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.call import ToolCall
-from actum.core.message import Reply
+from actum.core.message import Reply, UserMessage
 from actum.core.policy import Answer
 from actum.core.run.record import InputRequested, Intended
 from actum.journal.memory import MemoryJournal
+from actum.journal.recording import RunState
 from actum.server.api.audit import AUDIT_RUNS
 from actum.server.api.runs.bodies import FILE_BYTES_MAX
 from actum.storage.place import open_journal
@@ -163,6 +164,24 @@ async def test_a_run_branches_off_and_goes_on() -> None:
         assert wrong.status_code == 409
         within = await it.ask("POST", f"/v1/runs/{run_id}/fork", {"at": 2})
         assert within.status_code == 409
+
+
+async def test_another_question_is_the_word_of_whoever_asks_and_keeps_the_files() -> None:
+    async with application(answering("Seen.", "Seen.", "Seen.")) as it:
+        files = [{"name": "a.txt", "media_type": "text/plain", "data": "YQ=="}]
+        asked = await it.ask("POST", "/v1/runs", {"question": "What is in it?", "attachments": files})
+        run_id = asked.json()["id"]
+        await it.until(run_id, "done")
+        other = await it.ask("POST", f"/v1/runs/{run_id}/fork", {"question": "And now?"})
+        await it.until(other.json()["id"], "done")
+        (was,), (said,) = [
+            RunState(await it.journal.read(each)).beginning().said for each in (run_id, other.json()["id"])
+        ]
+        assert isinstance(was, UserMessage)
+        assert isinstance(said, UserMessage)
+        assert (said.text, said.source) == ("And now?", was.source)
+        assert was.source == "agent"  # the key of a client, whose model may have written the words
+        assert said.content[1:] == was.content[1:]
 
 
 async def test_runs_are_found_by_tool_and_error_and_counted_by_status_for_whom_they_are_told() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ...core.identity import Identity
 from ...core.interfaces import Journal
@@ -37,6 +37,8 @@ class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
         tool: only of this tool, or of tools that fit a pattern with `*`.
         decision: only lines that say this.
         run: only lines of this run.
+        text: only lines in which this text stands, in small letters or large: in the tool, the arguments, the rule, the
+            outcome, what was said, or the names of people.
         limit: so many at most.
         cursor: `next` of the part before.
     """
@@ -47,6 +49,7 @@ class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
     tool: Name = ""
     decision: AuditDecision | Literal[""] = ""
     run: Name = ""
+    text: Annotated[str, Meta(max_length=500)] = ""
     limit: Limit = 100
     cursor: Cursor = ""
 
@@ -81,6 +84,7 @@ def _wanted(query: AuditQuery, tenant: str | None) -> Wanted:
         tool=query.tool,
         decision=query.decision,
         run=query.run,
+        text=query.text,
     )
 
 
@@ -174,6 +178,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 "run": CommandOption(
                     metavar="ID", help="The run: its id, the beginning of it, or `last`.", found_by=FOUND_BY
                 ),
+                "text": CommandOption(metavar="TEXT", help="A text in the line: an argument, a rule, a name."),
                 "limit": CommandOption(is_hidden=True),
             },
             csv_of=AuditLine,

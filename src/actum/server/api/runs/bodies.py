@@ -258,7 +258,7 @@ class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         at: the number of the last event that is taken over; an event between two calls, not within a call.
-        question: another question in the place of the user's; only with `at` 0.
+        question: another question in the place of the user's, whose files stay; only with `at` 0.
         result: another result in the place of the result that event `at` holds.
         session: the conversation of the new run; empty for none.
     """
@@ -376,6 +376,7 @@ class RunEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
         usage: the tokens that the model used.
         node: the path of the node of a workflow, such as `trips[3]/book`.
         port: the port at which the workflow goes on behind the node.
+        forked: the run that this run branched off from (`started`).
     """
 
     run: str
@@ -403,3 +404,4 @@ class RunEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Usage | None = None
     node: str = ""
     port: str = ""
+    forked: str = ""

@@ -61,8 +61,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
         check_no_task(body)
     agent = await api.agent(who, body.agent, conversation=body.session, version=body.version)
     start = api.start(asked)
-    # What a client says may be its model's words, unless the operator trusts the client to say only what its user said.
-    question = UserMessage((TextPart(body.question),), "user" if who.speaks_for == "user" else "agent")
+    question = _asked_by(who, body.question)
     api.check_question(agent, question)
     try:
         await agent.checked_choice(body.tool_choice)
@@ -92,6 +91,13 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
         ),
     )
     return await begun(api, start.run_id, who)
+
+
+def _asked_by(who: Identity, question: str) -> UserMessage:
+    """A question that came in a request. What a client says may be its model's words, unless the operator trusts the
+    client to say only what its user said.
+    """
+    return UserMessage((TextPart(question),), "user" if who.speaks_for == "user" else "agent")
 
 
 async def list_runs(api: Api, asked: ApiRequest[RunsQuery, None]) -> ApiReply:
@@ -199,6 +205,9 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
     start = api.start(asked)
     if agent is None and (body.question or body.session):
         raise Refusal(422, "invalid", "A run of a workflow has no question and no session: leave both out.")
+    question = None if body.question is None else _asked_by(who, body.question)
+    if agent is not None and question is not None:
+        api.check_question(agent, question)
     if start.request and await api.was_begun(start):
         pass
     elif agent is None:
@@ -216,7 +225,7 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
         await agent.fork(
             recorded.run_id,
             body.at,
-            question=body.question,
+            question=question,
             result=body.result,
             new_run=start.run_id,
             conversation=body.session,

@@ -210,7 +210,8 @@ class EventFold:
     def _of_run(self, entry: Entry, record: Record) -> RunEvent:
         match record:
             case Started():
-                return self._event(entry, "started", text=record.question)
+                event = self._event(entry, "started", text=record.question)
+                return structs.replace(event, forked=record.forked)
             case InputGiven():
                 event = self._event(entry, "input_given", text=record.text, arguments=record.arguments)
                 return structs.replace(event, approval=record.id, verdict=record.verdict, by=record.by)
