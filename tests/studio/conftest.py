@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from packages.studio import hatch_build
 from tests import warm
@@ -97,9 +98,16 @@ def studio(bundle: None, tmp_path: Path) -> Iterator[Studio]:
         yield running
 
 
-@pytest.fixture
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of this folder share a loop, since they share a browser."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    """A browser; `ACTUM_BROWSER` names another one."""
+    """A browser, one for all tests of a worker; `ACTUM_BROWSER` names another one."""
     path, found = install.browser()
     async with async_playwright() as playwright:
         running = await playwright.chromium.launch(
@@ -114,10 +122,12 @@ class Watched:
 
     def __init__(self) -> None:
         self.errors: list[str] = []
+        self.contexts: list[BrowserContext] = []
 
     async def page(self, browser: Browser, studio: Studio, language: str, **looks: str) -> Page:
         """A new page of a person with this language."""
         context = await browser.new_context(locale=language, accept_downloads=True, **looks)  # type: ignore[arg-type]
+        self.contexts.append(context)
         page = await context.new_page()
         own = studio.url.partition("/studio/")[0]
         page.on("console", lambda said: self.errors.append(said.text) if said.type in ("error", "warning") else None)
@@ -126,9 +136,12 @@ class Watched:
         return page
 
 
-@pytest.fixture
-def watched() -> Iterator[Watched]:
+@pytest_asyncio.fixture(loop_scope="session")
+async def watched() -> AsyncIterator[Watched]:
     """Fails the test where a page said an error, broke the policy or asked another server."""
     made = Watched()
     yield made
-    assert made.errors == []
+    errors = [*made.errors]
+    for context in made.contexts:
+        await context.close()
+    assert errors == []

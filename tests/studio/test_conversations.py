@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from .conftest import Studio, Watched
@@ -19,7 +20,7 @@ LARGE = 5 * 1024 * 1024
 """More than the body of any other request may have."""
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def speaking(tmp_path: Path) -> AsyncIterator[SpeakingApi]:
     """The model of the studio, which has said all that it will say."""
     async with SpeakingApi().served(tmp_path) as made:
@@ -63,18 +64,30 @@ async def test_files_go_along_by_button_drop_and_paste_and_a_conversation_branch
     asked = json.dumps(speaking.bodies[-1])
     assert all(name in asked for name in ("large.bin", "dropped.txt", "pasted.txt"))
     assert "wrong.txt" not in asked
-    await page.get_by_role("button", name="Edit and send again").click()
+    await message.fill("And then?")
+    await message.press("Enter")
+    await expect(page.get_by_role("button", name="Edit and send again")).to_have_count(2)
+    await page.get_by_role("button", name="Edit and send again").first.click()
     await expect(message).to_have_value("What is in these files?")
     await message.fill("What is in the large file?")
     await message.press("Enter")
     await expect(log.get_by_text("What is in the large file?")).to_be_visible()
     await expect(log.get_by_text("What is in these files?")).to_have_count(0)
-    branch, first = await runs(page, "kind=agent")
-    assert branch["forked"] == first["id"]
-    assert branch["session"] != first["session"]
+    asked = json.dumps(speaking.bodies[-1])
+    assert all(name in asked for name in ("large.bin", "dropped.txt", "pasted.txt"))  # the files go along again
+    branch, second, first = await runs(page, "kind=agent")
+    assert (branch["forked"], branch["session"] == first["session"]) == (first["id"], False)
+    talks = page.get_by_role("list", name="Conversations").get_by_role("link")
+    await talks.filter(has_text="What is in these files?").click()
+    await page.get_by_role("button", name="Edit and send again").last.click()
+    await expect(message).to_have_value("And then?")
+    await message.fill("And after that?")
+    await message.press("Enter")
+    await expect(log.locator(".said.user")).to_have_text(["What is in these files?", "And after that?"])
+    later, *_ = await runs(page, "kind=agent")
+    assert (later["forked"], later["session"] in (first["session"], branch["session"])) == (second["id"], False)
     search = page.get_by_role("searchbox", name="Search")
     await search.fill("in these")
-    talks = page.get_by_role("list", name="Conversations").get_by_role("link")
     await expect(talks).to_have_text(["What is in these files?"])
     await talks.click()
     async with page.expect_download() as download:
@@ -84,7 +97,8 @@ async def test_files_go_along_by_button_drop_and_paste_and_a_conversation_branch
     assert "What is in these files?" in kept.read_text("utf-8")
     await page.get_by_role("button", name="Delete").click()
     await expect(page.get_by_role("heading", name="What can I do for you?")).to_be_visible()
-    assert [talk["id"] for talk in await listed(page, "/v1/sessions")] == [branch["session"]]
+    left = [talk["id"] for talk in await listed(page, "/v1/sessions")]
+    assert left == [later["session"], branch["session"]]
 
 
 async def test_a_run_is_branched_off_exported_and_cancelled_on_its_own_page(

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from actum.core.json import JsonObject
@@ -82,7 +83,7 @@ async def is_unharmed(page: Page) -> None:
     assert await page.evaluate(_FOUND) == {"taken": None, "odd": [], "links": [], "hidden": False}, page.url
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def speaking(tmp_path: Path) -> AsyncIterator[SpeakingApi]:
     """A model that says what it is told to, and tools that say what they are asked to."""
     (tmp_path / "shop.py").write_text(TOOLS, "utf-8")

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from tests.web import listening
@@ -20,7 +21,7 @@ TABS = 8
 LOST = "The connection to the server is lost. Trying again…"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def api(tmp_path: Path) -> AsyncIterator[SpeakingApi]:
     """The model of the studio."""
     async with SpeakingApi().served(tmp_path) as speaking:

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
+import { branchPoints } from "./branches";
 import { taken, type Followed } from "./followed";
-import { cut, target, told, visible } from "./shown";
+import { cut, localMoment, momentOf, target, told, visible } from "./shown";
 import { bar, rows, zoomed, type Span } from "./spans";
 import { EventReader, type ServerEvent } from "./sse";
 import { filled } from "./template";
@@ -73,6 +74,24 @@ test("a call is one card, whatever became of it", () => {
   const [calls] = found.steps;
   expect(calls?.kind === "calls" && calls.calls.map((each) => [each.state, each.arguments])).toEqual([["done", { to: "ada" }]]);
   expect([found.question, found.status, found.isOver]).toEqual(["Pay", "done", true]);
+});
+
+test("a run branches off at its beginning and behind each call, but for places where another call is under way", () => {
+  const found = branchPoints([
+    entry(0, "started"),
+    entry(1, "intended", { call: "1.0", tool: "pay" }),
+    entry(2, "intended", { call: "1.1", tool: "look" }),
+    entry(3, "call_completed", { call: "1.1", tool: "look", result: "seen" }),
+    entry(4, "call_completed", { call: "1.0", tool: "pay", result: { paid: 5 } }),
+    entry(5, "call_refused", { call: "1.2", tool: "send", error: { message: "denied" } as RunEvent["error"] }),
+  ]);
+  expect(found.map((each) => [each.at, each.tool])).toEqual([[0, ""], [4, "pay"], [5, "send"]]);
+  expect(found.map((each) => each.result)).toEqual(["", '{\n  "paid": 5\n}', "denied"]);
+});
+
+test("a moment comes back out of its field, and what is none is empty", () => {
+  expect(momentOf(localMoment("1764435600"))).toBe("1764435600");
+  for (const none of ["", "x", "1e99", "NaN"]) expect(momentOf(localMoment(none))).toBe("");
 });
 
 test("a closed row hides all that stands in it, and a bar never leaves the view", () => {

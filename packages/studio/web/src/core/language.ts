@@ -1,9 +1,10 @@
 // The two languages of the pages. A dictionary is one object per language; the type checker holds their keys equal.
+// A third, which Settings does not offer, puts each text into brackets: a text without them stands in no dictionary.
 import { create } from "zustand";
 
 import { filled, type Values } from "./template";
 
-export type Language = "en" | "zh";
+export type Language = "en" | "zh" | "xa";
 export type Theme = "system" | "light" | "dark";
 
 interface Preferences {
@@ -23,7 +24,7 @@ function ofBrowser(): Language {
 }
 
 export const usePreferences = create<Preferences>((set) => ({
-  language: kept("actum.language", ["en", "zh"], ofBrowser()),
+  language: kept("actum.language", ["en", "zh", "xa"], ofBrowser()),
   theme: kept("actum.theme", ["system", "light", "dark"], "system"),
   setLanguage: (language) => {
     localStorage.setItem("actum.language", language);
@@ -35,10 +36,12 @@ export const usePreferences = create<Preferences>((set) => ({
   },
 }));
 
+const TAGS = { en: "en", zh: "zh-CN", xa: "en-XA" } as const satisfies Record<Language, string>;
+
 /** The document follows what is preferred: its language for screen readers, its theme for the style sheet. */
 export function follow(): void {
   const show = ({ language, theme }: Preferences) => {
-    document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+    document.documentElement.lang = TAGS[language];
     document.documentElement.dataset.theme = theme;
   };
   show(usePreferences.getState());
@@ -49,7 +52,8 @@ export type Dictionary<K extends string> = Readonly<Record<Language, Readonly<Re
 
 /** A pair of dictionaries with the same keys. */
 export function dictionary<K extends string>(en: Record<K, string>, zh: Record<NoInfer<K>, string>): Dictionary<K> {
-  return { en, zh };
+  const texts = Object.entries<string>(en).map(([key, text]) => [key, `⟦${text}⟧`]);
+  return { en, zh, xa: Object.fromEntries(texts) as Record<K, string> };
 }
 
 export type Say<K extends string> = (key: K, values?: Values) => string;

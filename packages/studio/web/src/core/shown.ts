@@ -23,6 +23,18 @@ export function time(seconds: number, language: string): string {
   return new Date(seconds * 1000).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium" });
 }
 
+/** A moment of the server as a field of a form has it, in the time of this place; empty where it is none. */
+export function localMoment(seconds: string): string {
+  const at = new Date(Number(seconds) * 1000);
+  if (!seconds || Number.isNaN(at.getTime())) return "";
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** What such a field says, in seconds since 1970. */
+export function momentOf(local: string): string {
+  return local && String(new Date(local).getTime() / 1000);
+}
+
 /** A span of seconds: `0.4 s`, `75 s`, `12 min`. */
 export function span(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;

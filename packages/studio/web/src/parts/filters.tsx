@@ -2,6 +2,9 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
+import { useText } from "../core/language";
+import { localMoment, momentOf } from "../core/shown";
+import { COMMON } from "../core/texts";
 import { useTyped } from "../core/typed";
 
 /** The filters of these names, and how one of them is set. */
@@ -29,12 +32,32 @@ export function Filters({ children }: { children: ReactNode }) {
   );
 }
 
-export function TextFilter(props: { label: string; value: string; hint?: string; type?: "search" | "text"; onChange: (value: string) => void }) {
+/** From when to when, of what has a time. In the address stand seconds since 1970, as the server counts them. */
+export function TimeFilters({ since = "", until = "", onChange }: Times & { onChange: (name: keyof Times, value: string) => void }) {
+  const say = useText(COMMON);
+  return (["since", "until"] as const).map((name) => (
+    <label key={name}>
+      {say(name)}
+      <input
+        type="datetime-local"
+        value={localMoment(name === "since" ? since : until)}
+        onChange={(event) => onChange(name, momentOf(event.target.value))}
+      />
+    </label>
+  ));
+}
+
+interface Times {
+  since?: string | undefined;
+  until?: string | undefined;
+}
+
+export function TextFilter(props: { label: string; value: string; hint?: string; type?: "search" | "text" | "number"; onChange: (value: string) => void }) {
   const [typed, type] = useTyped(props.value, props.onChange);
   return (
     <label>
       {props.label}
-      <input type={props.type ?? "text"} placeholder={props.hint} value={typed} onChange={(event) => type(event.target.value)} />
+      <input type={props.type ?? "text"} min={props.type === "number" ? 1 : undefined} placeholder={props.hint} value={typed} onChange={(event) => type(event.target.value)} />
     </label>
   );
 }

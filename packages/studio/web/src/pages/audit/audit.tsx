@@ -9,7 +9,7 @@ import { cut, told, time, visible } from "../../core/shown";
 import { COMMON } from "../../core/texts";
 import type { AuditLine, Part } from "../../core/types";
 import { Asked } from "../../parts/failure";
-import { Filters, TextFilter, useFilters } from "../../parts/filters";
+import { Filters, TextFilter, TimeFilters, useFilters } from "../../parts/filters";
 import { page } from "./page";
 
 const TEXTS = dictionary(
@@ -24,7 +24,9 @@ const TEXTS = dictionary(
     run: "Run",
     empty: "Nothing is on record that fits. Leave a filter out to see more.",
     any: "any",
-    tools: "name of a tool",
+    tools: "name, or pay_*",
+    words: "what a line says",
+    soFar: "Nothing fits so far. Show more looks further back.",
     allowed: "allowed",
     denied: "denied",
     asked: "asked",
@@ -33,6 +35,16 @@ const TEXTS = dictionary(
     done: "done",
     failed: "failed",
     administered: "administered",
+    answered: "answered",
+    resolved: "settled",
+    checked: "checked",
+    kept_out: "kept out",
+    forked: "branched off",
+    agent_changed: "went on with a changed agent",
+    noted: "noted",
+    forgotten: "forgotten",
+    deleted: "deleted",
+    damaged: "damaged",
   },
   {
     at: "时间",
@@ -45,7 +57,9 @@ const TEXTS = dictionary(
     run: "运行",
     empty: "没有符合条件的记录。去掉一个筛选条件可以看到更多。",
     any: "任意",
-    tools: "工具名称",
+    tools: "名称，或 pay_*",
+    words: "记录中的文字",
+    soFar: "目前没有符合条件的记录。点击“显示更多”可查找更早的记录。",
     allowed: "允许",
     denied: "禁止",
     asked: "询问",
@@ -54,11 +68,40 @@ const TEXTS = dictionary(
     done: "完成",
     failed: "失败",
     administered: "管理操作",
+    answered: "已回答",
+    resolved: "已澄清",
+    checked: "已检查",
+    kept_out: "被拦在外",
+    forked: "已分支",
+    agent_changed: "以更改后的智能体继续",
+    noted: "已记录",
+    forgotten: "已遗忘",
+    deleted: "已删除",
+    damaged: "已损坏",
   },
 );
 
-const NAMES = ["tool", "principal", "decision"] as const;
-const DECISIONS = ["allowed", "denied", "asked", "approved", "refused", "done", "failed", "administered"] as const;
+const NAMES = ["text", "tool", "principal", "decision", "since", "until"] as const;
+const DECISIONS = [
+  "asked",
+  "approved",
+  "denied",
+  "answered",
+  "resolved",
+  "checked",
+  "allowed",
+  "done",
+  "failed",
+  "kept_out",
+  "refused",
+  "administered",
+  "forked",
+  "agent_changed",
+  "noted",
+  "forgotten",
+  "deleted",
+  "damaged",
+] as const satisfies readonly AuditLine["decision"][];
 
 export default function Audit() {
   const say = useText(TEXTS);
@@ -67,7 +110,6 @@ export default function Audit() {
   const title = useText(page.title)("title");
   const language = usePreferences((each) => each.language);
   const [filters, filter] = useFilters(NAMES);
-  const decision = (name: string | undefined) => say(DECISIONS.find((each) => each === name) ?? "any");
   const query = useInfiniteQuery({
     queryKey: ["audit", filters],
     queryFn: ({ signal, pageParam }) =>
@@ -82,7 +124,8 @@ export default function Audit() {
     <>
       <h1>{title}</h1>
       <Filters>
-        <TextFilter type="search" label={common("search")} hint={say("tools")} value={filters.tool ?? ""} onChange={(tool) => filter("tool", tool)} />
+        <TextFilter type="search" label={common("search")} hint={say("words")} value={filters.text ?? ""} onChange={(text) => filter("text", text)} />
+        <TextFilter label={say("tool")} hint={say("tools")} value={filters.tool ?? ""} onChange={(tool) => filter("tool", tool)} />
         <TextFilter label={say("who")} value={filters.principal ?? ""} onChange={(who) => filter("principal", who)} />
         <label>
           {say("decision")}
@@ -95,10 +138,11 @@ export default function Audit() {
             ))}
           </select>
         </label>
+        <TimeFilters since={filters.since} until={filters.until} onChange={filter} />
       </Filters>
       <Asked
         query={{ data: lines, error: query.error, refetch: query.refetch }}
-        empty={(found) => (found.length ? undefined : <p className="hint">{say("empty")}</p>)}
+        empty={(found) => (found.length ? undefined : <p className="hint">{say(query.hasNextPage ? "soFar" : "empty")}</p>)}
       >
         {(found) => (
           <div className="wide">
@@ -119,7 +163,7 @@ export default function Audit() {
                     <td>{told(line.principal ?? "")}</td>
                     <td>{told(line.tool ?? "")}</td>
                     <td className="value">{cut(compact(line.arguments), 200).text}</td>
-                    <td>{decision(line.decision)}</td>
+                    <td>{say(line.decision)}</td>
                     <td>{own(line.rule ?? "")}</td>
                     <td>{told(line.outcome ?? "")}</td>
                     <td className="when">

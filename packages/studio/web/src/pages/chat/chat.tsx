@@ -11,7 +11,7 @@ import { useText } from "../../core/language";
 import { useWide } from "../../core/media";
 import { COMMON } from "../../core/texts";
 import { turn } from "../../core/turns";
-import type { Agent, Part, Run } from "../../core/types";
+import type { Agent, Part, Run, RunDetails } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
 import { tell } from "../../parts/status";
 import { TurnView, Writing } from "../../parts/turn";
@@ -134,6 +134,7 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
       )}
       <div ref={grows}>
         <div role="log" aria-label={say("log")}>
+          {shown[0] && !runs.data?.next && <Earlier run={shown[0].id} />}
           {shown.map((each) => (
             <Turn key={each.id} run={each} onAsk={setDraft} />
           ))}
@@ -157,6 +158,33 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
         }}
       />
     </section>
+  );
+}
+
+/** What was said before this conversation branched off: the turns of the one that it branched off from. */
+function Earlier({ run }: { run: string }) {
+  const forked = useRun(run).entries[0]?.forked ?? "";
+  const before = useQuery({
+    queryKey: ["before", forked],
+    enabled: forked !== "",
+    queryFn: async ({ signal }) => {
+      const { session, started } = await ask<RunDetails>("GET", `/v1/runs/${encodeURIComponent(forked)}`, { signal });
+      const query = { session, until: started, limit: SHOWN };
+      const part = session ? await ask<Part<Run>>("GET", "/v1/runs", { signal, query }) : { items: [], next: null };
+      const turns = part.items.filter((each) => !each.parent).reverse();
+      return { turns, first: turns[0]?.id ?? forked, isAll: part.next === null };
+    },
+    staleTime: Infinity,
+    retry: false, // what was forgotten is not shown
+  });
+  if (!before.data) return null;
+  return (
+    <>
+      {before.data.isAll && <Earlier run={before.data.first} />}
+      {before.data.turns.map((each) => (
+        <Turn key={each.id} run={each} />
+      ))}
+    </>
   );
 }
 
@@ -240,7 +268,8 @@ function Words({ run }: { run: string }) {
   return <Writing turn={turn(followed.entries)} words={followed.words} />;
 }
 
-function Turn({ run, onAsk }: { run: Run; onAsk: (draft: Draft) => void }) {
+/** `onAsk`: not given for a turn of another conversation, which goes on there. */
+function Turn({ run, onAsk }: { run: Run; onAsk?: (draft: Draft) => void }) {
   const say = useText(TEXTS);
   const known = useQueryClient();
   const [error, setError] = useState<unknown>();
@@ -256,17 +285,17 @@ function Turn({ run, onAsk }: { run: Run; onAsk: (draft: Draft) => void }) {
     <article className="turn">
       <TurnView turn={found} approvals={approvals} />
       <div className="buttons after">
-        {run.status === "interrupted" && (
+        {onAsk && run.status === "interrupted" && (
           <button type="button" className="primary" onClick={() => void resume()}>
             {say("resume")}
           </button>
         )}
-        {found.isOver && found.status !== "done" && (
+        {onAsk && found.isOver && found.status !== "done" && (
           <button type="button" onClick={() => onAsk({ text: run.question, branch: "" })}>
             {say("again")}
           </button>
         )}
-        {found.isOver && (
+        {onAsk && found.isOver && (
           <button type="button" className="quiet" onClick={() => onAsk({ text: run.question, branch: run.id })}>
             {say("change")}
           </button>

@@ -33,7 +33,7 @@ export const TEXTS = dictionary(
     welcome: "What can I do for you?",
     placeholder: "Ask something, or drop a file here",
     change: "Edit and send again",
-    branching: "Your message takes the place of the earlier one, in a new conversation that branches off.",
+    branching: "Your message takes the place of the earlier one, in a new conversation that branches off. Its files stay.",
   },
   {
     agent: "智能体",
@@ -66,6 +66,6 @@ export const TEXTS = dictionary(
     welcome: "需要我做什么？",
     placeholder: "输入问题，或把文件拖到这里",
     change: "修改后重新发送",
-    branching: "您的消息将代替之前的那条，并在一个新的分支对话中继续。",
+    branching: "您的消息将代替之前的那条，并在一个新的分支对话中继续。附件保留。",
   },
 );

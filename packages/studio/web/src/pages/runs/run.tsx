@@ -4,11 +4,12 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { ask, once, send } from "../../core/api";
+import { branchPoints } from "../../core/branches";
 import { useRun } from "../../core/follow";
 import { dictionary, usePreferences, useText } from "../../core/language";
 import { cut, span, told, time } from "../../core/shown";
 import { turn } from "../../core/turns";
-import type { RunDetails } from "../../core/types";
+import type { RunDetails, RunEvent } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
 import { StateText } from "../../parts/values";
 import { TurnView, Writing } from "../../parts/turn";
@@ -21,7 +22,11 @@ const TEXTS = dictionary(
     resume: "Resume",
     fork: "Branch off",
     export: "Export",
+    from: "Branch off at",
+    beginning: "the beginning",
+    behind: "entry {at}, behind {tool}",
     question: "Another question",
+    result: "Another result",
     agent: "Agent {agent}, model {model}, asked by {who}",
     when: "Began {time}, took {span}",
     began: "Began {time}",
@@ -34,7 +39,11 @@ const TEXTS = dictionary(
     resume: "继续",
     fork: "分支",
     export: "导出",
+    from: "分支起点",
+    beginning: "开头",
+    behind: "第 {at} 条，{tool} 之后",
     question: "另一个问题",
+    result: "另一个结果",
     agent: "智能体 {agent}，模型 {model}，提问者 {who}",
     when: "开始于 {time}，用时 {span}",
     began: "开始于 {time}",
@@ -47,8 +56,7 @@ export function RunPage({ run }: { run: string }) {
   const say = useText(TEXTS);
   const language = usePreferences((each) => each.language);
   const known = useQueryClient();
-  const navigate = useNavigate();
-  const [question, setQuestion] = useState<string>();
+  const [isBranching, setBranching] = useState(false);
   const path = `/v1/runs/${encodeURIComponent(run)}`;
   const followed = useRun(run);
   const asked = turn(followed.entries);
@@ -60,11 +68,6 @@ export function RunPage({ run }: { run: string }) {
   const act = useMutation({
     mutationFn: (what: "cancel" | "resume") => ask("POST", `${path}/${what}`),
     onSettled: () => known.invalidateQueries({ queryKey: ["run", run] }),
-  });
-  const fork = useMutation({
-    mutationFn: (text: string) =>
-      ask<{ id: string }>("POST", `${path}/fork`, { body: { at: 0, question: text }, once: once() }),
-    onSuccess: (made) => navigate({ to: `/runs/${made.id}` as string }),
   });
   const save = useMutation({ mutationFn: () => download(`${path}/export`, `${run}.jsonl`) });
   return (
@@ -97,8 +100,8 @@ export function RunPage({ run }: { run: string }) {
                 {say("resume")}
               </button>
             )}
-            {found.kind === "agent" && (
-              <button type="button" aria-expanded={question !== undefined} onClick={() => setQuestion(found.question)}>
+            {(found.kind === "agent" || found.kind === "workflow") && (
+              <button type="button" aria-expanded={isBranching} onClick={() => setBranching(!isBranching)}>
                 {say("fork")}
               </button>
             )}
@@ -106,23 +109,8 @@ export function RunPage({ run }: { run: string }) {
               {say("export")}
             </button>
           </div>
-          {question !== undefined && (
-            <form
-              onSubmit={(event) => {
-                event.preventDefault();
-                fork.mutate(question);
-              }}
-            >
-              <label>
-                {say("question")}
-                <textarea rows={2} value={question} onChange={(event) => setQuestion(event.target.value)} />
-              </label>
-              <button type="submit" className="primary">
-                {say("fork")}
-              </button>
-            </form>
-          )}
-          {[act.error, fork.error, save.error].filter(Boolean).map((error, place) => (
+          {isBranching && <Branch run={found} entries={followed.entries} />}
+          {[act.error, save.error].filter(Boolean).map((error, place) => (
             <Failure key={place} error={error} />
           ))}
           <Waterfall run={run} entries={followed.entries.length} />
@@ -133,6 +121,59 @@ export function RunPage({ run }: { run: string }) {
         </>
       )}
     </Asked>
+  );
+}
+
+/** Branch off at the beginning, with another question, or behind a call, with another result. */
+function Branch({ run, entries }: { run: RunDetails; entries: readonly RunEvent[] }) {
+  const say = useText(TEXTS);
+  const navigate = useNavigate();
+  const [at, setAt] = useState(0);
+  const [text, setText] = useState<string>();
+  const points = branchPoints(entries);
+  const point = points.find((each) => each.at === at);
+  const before = at === 0 ? run.question : (point?.result ?? "");
+  const fork = useMutation({
+    mutationFn: () => {
+      const other = text !== undefined && text !== before ? { [at === 0 ? "question" : "result"]: text } : {};
+      return ask<{ id: string }>("POST", `/v1/runs/${encodeURIComponent(run.id)}/fork`, { body: { at, ...other }, once: once() });
+    },
+    onSuccess: (made) => navigate({ to: `/runs/${made.id}` as string }),
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        fork.mutate();
+      }}
+    >
+      <label>
+        {say("from")}
+        <select
+          value={at}
+          onChange={(event) => {
+            setAt(Number(event.target.value));
+            setText(undefined);
+          }}
+        >
+          {points.map((each) => (
+            <option key={each.at} value={each.at}>
+              {each.at === 0 ? say("beginning") : say("behind", { at: each.at, tool: told(each.tool) })}
+            </option>
+          ))}
+        </select>
+      </label>
+      {(at > 0 || run.kind === "agent") && (
+        <label>
+          {say(at === 0 ? "question" : "result")}
+          <textarea rows={2} value={text ?? before} onChange={(event) => setText(event.target.value)} />
+        </label>
+      )}
+      <button type="submit" className="primary">
+        {say("fork")}
+      </button>
+      {fork.isError && <Failure error={fork.error} />}
+    </form>
   );
 }
 

@@ -8,7 +8,7 @@ import { cut, span, told, time } from "../../core/shown";
 import { COMMON, stateKey, type State } from "../../core/texts";
 import type { Part, Run } from "../../core/types";
 import { Asked } from "../../parts/failure";
-import { Filters, TextFilter, useFilters } from "../../parts/filters";
+import { Filters, TextFilter, TimeFilters, useFilters } from "../../parts/filters";
 import { StateText } from "../../parts/values";
 import { RunPage } from "./run";
 import { page } from "./page";
@@ -20,6 +20,7 @@ const TEXTS = dictionary(
     agent: "Agent",
     tool: "Tool",
     error: "Error",
+    version: "Version",
     kind: "Kind",
     kind_agent: "questions",
     kind_call: "calls",
@@ -39,6 +40,7 @@ const TEXTS = dictionary(
     agent: "智能体",
     tool: "工具",
     error: "错误",
+    version: "版本",
     kind: "类型",
     kind_agent: "提问",
     kind_call: "调用",
@@ -56,7 +58,7 @@ const TEXTS = dictionary(
 
 const STATUSES: readonly State[] = ["running", "waiting", "paused", "interrupted", "done", "stopped", "failed"];
 const KINDS = ["agent", "call", "workflow", "administration"] as const;
-const NAMES = ["text", "status", "agent", "tool", "error", "kind"] as const;
+const NAMES = ["text", "status", "agent", "tool", "error", "kind", "version", "since", "until"] as const;
 
 interface Runs extends Part<Run> {
   counts?: Record<string, string> | null;
@@ -114,6 +116,8 @@ function List() {
             ))}
           </select>
         </label>
+        <TextFilter type="number" label={say("version")} value={filters.version ?? ""} onChange={(value) => filter("version", value)} />
+        <TimeFilters since={filters.since} until={filters.until} onChange={filter} />
       </Filters>
       {Object.keys(filters).length > 0 && <Counts counts={query.data?.pages[0]?.counts ?? {}} />}
       <Asked
