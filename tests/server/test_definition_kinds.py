@@ -19,7 +19,7 @@ class Kind(NamedTuple):
     """A kind of definitions.
 
     Attributes:
-        texts: two texts that can be published, the first of which names nothing else.
+        texts: two texts that can be published; the first names nothing else.
         wrong: one that can not.
         builder: who may publish with the scope that this kind wants.
         user: a definition that names the first one: its kind, its name, its text.

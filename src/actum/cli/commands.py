@@ -144,6 +144,11 @@ COMMANDS: Mapping[str, KnownCommand] = {
                 "Publish an older publication anew, under the next number. Runs under way keep the version they began "
                 "with."
             ),
+            "canary": (
+                "Try another publication on a share of the users. Each user always gets the same one. --share 0 ends the "
+                "trial; publish and rollback end it, too."
+            ),
+            "compare": "Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
             "unpublish": (
                 "Take an agent out of use: nothing new begins with it. Runs under way keep the version they began with."
             ),
@@ -200,6 +205,11 @@ COMMANDS: Mapping[str, KnownCommand] = {
                 "Publish an older publication anew, under the next number. Runs under way keep the version they began "
                 "with."
             ),
+            "canary": (
+                "Try another publication on a share of the users. Each user always gets the same one. --share 0 ends the "
+                "trial; publish and rollback end it, too."
+            ),
+            "compare": "Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
             "unpublish": (
                 "Take a workflow out of use: nothing new begins with it. Runs under way keep the version they began "
                 "with."

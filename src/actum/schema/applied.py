@@ -103,7 +103,7 @@ class _Parts:
         return None
 
     def _demanded(self, branch: Json) -> dict[str, list[str]]:
-        """The fields of which a branch demands one of a few texts, where it takes objects only."""
+        """The fields that hold one of a few texts in a branch that takes objects only."""
         for _ in range(_HOPS_MAX):
             if not isinstance(branch, dict) or not isinstance(branch.get("$ref"), str):
                 break
