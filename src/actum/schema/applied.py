@@ -270,7 +270,7 @@ def _held(named: _Held, parts: _Parts) -> Iterator[_Held]:
 
 def _held_where(chosen: dict[int, Json], named: _Held, parts: _Parts) -> tuple[_Held, list[Json] | None]:
     """The schemas that hold for a value where these branches hold, by the ids of their unions. Instead of that, a union
-    of which no branch was chosen."""
+    without a chosen branch."""
     held: _Held = {}
     total = 0
     for schema, count in named.values():
