@@ -145,8 +145,8 @@ COMMANDS: Mapping[str, KnownCommand] = {
                 "with."
             ),
             "canary": (
-                "Try another publication on a share of the users. Each user always gets the same one. --share 0 ends the "
-                "trial; publish and rollback end it, too."
+                "Try another publication on a share of the users. Each user always gets the same one. --share 0 ends "
+                "the trial; publish and rollback end it, too."
             ),
             "compare": "Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
             "unpublish": (
@@ -206,8 +206,8 @@ COMMANDS: Mapping[str, KnownCommand] = {
                 "with."
             ),
             "canary": (
-                "Try another publication on a share of the users. Each user always gets the same one. --share 0 ends the "
-                "trial; publish and rollback end it, too."
+                "Try another publication on a share of the users. Each user always gets the same one. --share 0 ends "
+                "the trial; publish and rollback end it, too."
             ),
             "compare": "Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
             "unpublish": (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actum import Agent
 from actum.core.event import Delta, ReplyFinished, TextDelta, ThoughtEnded
 from actum.core.message import Reply
 from actum.core.model import Request
@@ -22,7 +23,7 @@ from actum.testing import FakeClock
 from tests.patience import HANGS_S
 from tests.server.test_matrix import served
 
-from .application import WebApplication, answering, application
+from .application import Bank, WebApplication, answering, application
 from .test_runs import calls
 
 pytestmark = pytest.mark.row("F2")
@@ -258,3 +259,46 @@ async def test_words_are_told_in_their_place(claim: str) -> None:
             told.append(words.take())
         assert told == SAID[claim][1]
         spoken.leave("r", words)
+
+
+class Office(Bank):
+    """A bank with an agent that has the bank's tools, and one above that."""
+
+    @property
+    def tools(self) -> Sequence[object]:
+        clerk = Agent(answering(calls("add", a=2, b=3), calls("slow"), "Five."), super().tools, name="clerk")  # type: ignore[arg-type]
+        lead = Agent(answering(calls("clerk", task="Add."), "It is five."), [clerk], name="lead")
+        return [*super().tools, lead]
+
+
+@pytest.mark.row("A5")
+async def test_the_events_of_a_run_come_with_those_of_the_runs_below_where_a_client_wants_them() -> None:
+    model = answering(calls("lead", task="Do it."), "Done.")
+    async with application(model, bank=Office()) as it:
+        run = await ask(it, "Go.")
+        await it.bank.entered.wait()
+        path = f"/v1/runs/{run}/events"
+        async with reading(it, f"{path}?below=true") as early, reading(it, path) as plain:
+            while (await early.next("intended"))["tool"] != "slow":
+                pass
+            it.bank.is_open.set()
+            await it.until(run, "done")
+            await early.rest()
+            await plain.rest()
+        async with reading(it, f"{path}?below=true") as late:
+            await late.rest()
+        below = {line.run_id: line.agent for line in await it.journal.runs(limit=None) if line.run_id != run}
+        assert sorted(below.values()) == ["clerk", "lead"]
+        for reader in (early, late):
+            told = [(data["run"], data["number"], id_) for _, id_, data in reader.told]
+            assert [number for of, number, id_ in told if of == run and id_ == str(number)] == [
+                data["number"] for _, _, data in plain.told
+            ]
+            for child in below:
+                numbers = [number for of, number, id_ in told if of == child and not id_]
+                assert numbers == list(range(len(await it.journal.read(child))))
+        assert {data["run"] for _, _, data in plain.told} == {run}
+        whole = (await it.ask("GET", f"/v1/runs/{run}")).json()
+        assert whole["usage"] == whole["own_usage"]  # the scripted models say no tokens
+        for who in ("bob", "north"):
+            assert (await it.ask("GET", f"{path}?below=true", who=who)).status_code == 404

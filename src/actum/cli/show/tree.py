@@ -22,6 +22,7 @@ from rich.tree import Tree
 from ...core.call import ToolCall
 from ...core.message import UserMessage
 from ...core.run.ids import child_id
+from ...core.run.plan import latest_plan, lines_of
 from ...core.run.record import (
     AgentChanged,
     CallCompleted,
@@ -93,6 +94,10 @@ def tree_of(family: Family) -> Tree:
     if family.trace:
         tree.add(styled((f"trace {family.trace}", "dim")))
     _Branches(tree, timeline, family).grow()
+    if plan := latest_plan(
+        (span.call.name, span.outcome.result) for span in timeline.calls() if span.outcome is not None
+    ):
+        tree.add(_line("plan", lines_of(plan), "dim"))
     problems = problems_of(family)
     seal = "; ".join(problems) or f"{len(family.entries)} records, chain whole"
     tree.add(styled((seal, "red" if problems else "dim")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -44,6 +45,19 @@ def lines_of(plan: PlanSteps) -> str:
         f"{number}. [{each.status}] {each.step}{f' ({each.note})' if each.note else ''}"
         for number, each in enumerate(plan, 1)
     )
+
+
+def latest_plan(results: Iterable[tuple[str, ToolResult]]) -> PlanSteps:
+    """The plan that was written down last.
+
+    Args:
+        results: the names of tools, each with the result of a call, in the order of a run's calls.
+    """
+    plan: PlanSteps = ()
+    for name, result in results:
+        if name == UPDATE_PLAN:
+            plan = plan_of(result) or plan
+    return plan
 
 
 def plan_of(result: ToolResult) -> PlanSteps:

@@ -275,10 +275,12 @@ class EventsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         after: only events behind the event of this number, as with `Last-Event-ID`; -1 for all.
         deltas: whether the words that a model is saying are told, before its reply is on record.
+        below: whether the events of runs are told, too, that calls of this run began, and that calls of those began.
     """
 
     after: Annotated[int, Meta(ge=-1, le=999_999_999)] = -1
     deltas: bool = False
+    below: bool = False
 
 
 class RunDelta(Struct, frozen=True, kw_only=True):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ....core.errors import JournalError
+from ....core.identity import Identity
 from ....core.run.record import Ended, Entry, is_last
 from ....features.operation import Events, StreamEvent
+from ....features.refusal import Refusal
 from ....journal.watch import JournalWatch, WatchListener, WatchNews
-from ..records import Recorded
+from ..records import Recorded, Records
 from ..spoken import SpokenWords, WordsListener
 from .bodies import RunDelta, RunEvent
 from .views import EventFold
+
+BELOW_MAX = 200
+"""The events of at most this many runs below a run are told."""
 
 
 class FollowedRuns:
@@ -32,8 +37,9 @@ class FollowedRuns:
         self._words: dict[str, WordsListener] = {}
         self._tasks: set[str] = set()
 
-    def __len__(self) -> int:
-        return len(self._folds)
+    def __contains__(self, run_id: str) -> bool:
+        """Whether a run is followed, and has not ended."""
+        return run_id in self._folds
 
     def begin(self, recorded: Recorded, after: int) -> list[RunEvent]:
         """Follow a run. Its entries have to be given from the first: an event also tells what earlier ones say.
@@ -99,7 +105,13 @@ def followed(watch: JournalWatch, listener: WatchListener, spoken: SpokenWords |
         runs.end()
 
 
-async def run_events(watch: JournalWatch, recorded: Recorded, after: int, spoken: SpokenWords | None = None) -> Events:
+async def run_events(
+    watch: JournalWatch,
+    recorded: Recorded,
+    after: int,
+    spoken: SpokenWords | None = None,
+    below: RunsBelow | None = None,
+) -> Events:
     """The events of a run, with the entries that come, until the run has ended. The id of an event is the number of its
     entry, so that a client goes on with `Last-Event-ID` where it was, at any process that has the journal.
 
@@ -108,17 +120,73 @@ async def run_events(watch: JournalWatch, recorded: Recorded, after: int, spoken
         recorded: the run as it stands.
         after: the number of the last event that the client has; -1 for none.
         spoken: what models are saying; None where the client does not want that.
+        below: finds the runs below; None where the client does not want their events, which have no id.
     """
-    async with watch.listening({}) as listener:
+    own = recorded.run_id
+
+    def told(event: RunEvent) -> StreamEvent:
+        return stream_event(event, str(event.number) if event.run == own else "")
+
+    async with watch.listening({}, below.tenant if below is not None else None) as listener:
         with followed(watch, listener, spoken) as runs:
+            look = listener.next_look() if below is not None else 0
             for event in runs.begin(recorded, after):
-                yield stream_event(event, str(event.number))
-            while runs:
+                yield told(event)
+            while own in runs:
                 news = await listener.news()
                 for event in runs.events(news):
-                    yield stream_event(event, str(event.number))
+                    yield told(event)
                 for delta in runs.deltas():
                     yield StreamEvent("", "delta", delta)
+                if below is not None and listener.looked >= look and (below.is_first or news.runs):
+                    for event in await below.begun(runs):
+                        yield told(event)
+            for event in await below.begun(runs) if below is not None else ():
+                yield told(event)
+
+
+class RunsBelow:
+    """The runs that calls of a run began, and that calls of those began.
+
+    Args:
+        records: of the journal.
+        run_id: the run that is followed.
+        who: the caller.
+
+    Attributes:
+        tenant: of the caller.
+        is_first: nobody has looked for them yet.
+    """
+
+    def __init__(self, records: Records, run_id: str, who: Identity) -> None:
+        self.tenant = who.tenant
+        self.is_first = True
+        self._records = records
+        self._known = {run_id: None}
+        self._who = who
+
+    async def begun(self, runs: FollowedRuns) -> list[RunEvent]:
+        """Follow those that have begun since.
+
+        Returns:
+            Their events so far.
+        """
+        self.is_first = False
+        told: list[RunEvent] = []
+        above = list(self._known)
+        while above:
+            lines = [
+                line
+                for run_id in above
+                for line in await self._records.journal.runs(parent=run_id, tenant=self.tenant, limit=None)
+            ]
+            new = [line.run_id for line in reversed(lines) if line.run_id not in self._known]
+            for run_id in new[: BELOW_MAX - len(self._known)]:
+                self._known[run_id] = None
+                with suppress(Refusal):
+                    told += runs.begin(await self._records.run(run_id, self._who), -1)
+            above = new
+        return told
 
 
 def stream_event(event: RunEvent, place: str) -> StreamEvent:

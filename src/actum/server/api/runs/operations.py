@@ -42,7 +42,7 @@ from .bodies import (
     RunPage,
     RunsQuery,
 )
-from .following import run_events
+from .following import RunsBelow, run_events
 from .views import run_details, run_info
 
 if TYPE_CHECKING:
@@ -245,7 +245,8 @@ async def follow_run(api: Api, asked: ApiRequest[EventsQuery, None]) -> ApiReply
     after = max(asked.query.after, asked.last_event)
     if recorded.is_over and after >= recorded.entries[-1].number:
         return ApiReply(None, 204)  # tells a browser not to come again
-    return run_events(api.watch, recorded, after, api.work.spoken if asked.query.deltas else None)
+    below = RunsBelow(api.records, recorded.run_id, asked.who) if asked.query.below else None
+    return run_events(api.watch, recorded, after, api.work.spoken if asked.query.deltas else None, below)
 
 
 async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:
@@ -448,7 +449,9 @@ OPERATIONS: tuple[Operation, ...] = (
             "The data of each event is a `RunEvent` as JSON. The id of an event is the number of an entry in the "
             "record of the run: send the last id as `Last-Event-ID` to go on behind it. The stream ends with the run; "
             "204 says that nothing more will come. With `deltas`, events of the type `delta` have words that a model "
-            "is saying. They have no id and are on no record, and come from the server that carries the run out."
+            "is saying. They have no id and are on no record, and come from the server that carries the run out. "
+            "With `below`, the events of runs are told, too, that calls of this run began; `run` names the run of "
+            "each. They have no id either: a client that comes again is told them anew."
         ),
         scopes=("runs", "tools"),
         query=EventsQuery,

@@ -18,7 +18,7 @@ from ....core.message import Usage
 from ....core.run.node_records import NodeBegan, NodeLeft
 from ....core.run.noted import NO_KINDS, RecordKinds
 from ....core.run.pending import Pending
-from ....core.run.plan import UPDATE_PLAN, PlanSteps, plan_of
+from ....core.run.plan import PlanSteps, latest_plan
 from ....core.run.record import (
     CallCompleted,
     CallParked,
@@ -147,12 +147,8 @@ def run_details(line: RunSummary, recorded: Recorded, who: Identity, outputs: Js
 
 def _plan(state: RunState) -> PlanSteps:
     """The plan that a run wrote down last."""
-    plan: PlanSteps = ()
-    for cause, calls in state.calls.items():
-        for index, call in enumerate(calls):
-            if call.name == UPDATE_PLAN and (known := state.outcome(CallRef(cause, index))) is not None:
-                plan = plan_of(known[0]) or plan
-    return plan
+    said = ((CallRef(cause, index), call) for cause, calls in state.calls.items() for index, call in enumerate(calls))
+    return latest_plan((call.name, known[0]) for place, call in said if (known := state.outcome(place)) is not None)
 
 
 def _run_call(state: RunState, place: CallRef, call: ToolCall) -> RunCall:
