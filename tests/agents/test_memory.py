@@ -193,3 +193,20 @@ async def test_the_memory_is_a_part_of_the_agents_digest_and_the_default_changes
     assert table.memory == Memory(user=True, space="desk")
     with pytest.raises(UsageError, match="takes part in no conversation"):
         await known[2].run("Hi", conversation="c")
+
+
+async def test_a_program_finds_what_is_remembered_of_a_user_and_of_nobody_else() -> None:
+    journal, model = MemoryJournal(), ScriptedModel(["Nice."] * 2)
+    agent = desk(model, journal)
+    first = await agent.run(HERON, principal="ann")
+    found = await agent.recall("which project?", principal="ann")
+    assert [(each.id, each.said) for each in found] == [(first.run_id, HERON)]
+    assert await agent.recall("project", principal="ann", until=found[0].at) == []
+    for principal, tenant in (("bob", ""), ("ann", "north"), ("", "")):
+        assert await agent.recall("project", principal=principal, tenant=tenant) == []
+    assert await desk(model, journal, name="other").recall("project", principal="ann") == []
+    for query, limit in (("?!", 5), ("project", 0), ("project", 201)):
+        with pytest.raises(UsageError):
+            await agent.recall(query, limit=limit)
+    with pytest.raises(UsageError, match="memory='user'"):
+        await desk(model, journal, "conversation").recall("project")

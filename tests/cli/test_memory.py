@@ -46,3 +46,20 @@ def test_what_is_remembered_is_listed_found_shown_and_forgotten(run: Run) -> Non
     assert mine in forgotten.stdout
     assert f"actum journal forget {mine}" in forgotten.stderr
     assert "Nothing is remembered." in run("memory", "list", *RECORD).stderr
+
+
+def test_notes_are_added_the_memory_is_switched_off_and_on_printed_made_anew_and_emptied(run: Run) -> None:
+    boat = asyncio.run(told("My boat is red. " + "It is long. " * 40, who()))
+    assert "no nuts" in run("memory", "add", "I eat no nuts", "--kind", "preference", *RECORD).stdout
+    added = json.loads(run("memory", "add", "i eat no nuts", "--json", *RECORD).stdout)
+    assert "is off" in run("memory", "off", *RECORD).stdout
+    assert "actum memory on --space desk" in run("memory", "list", *RECORD).stdout
+    assert run("memory", "add", "x", *RECORD).exit_code != 0
+    assert "is on" in run("memory", "on", "--space", "desk", *RECORD).stdout
+    assert "from 2 runs and notes" in run("memory", "rebuild", *RECORD).stderr
+    lines = [json.loads(line) for line in run("memory", "export", *RECORD).stdout.splitlines()]
+    assert [each["id"] for each in lines] == [added["id"], boat]
+    assert len(lines[1]["said"]) > 400
+    assert run("memory", "forget", *RECORD).exit_code != 0
+    assert "Forgotten in the memory desk: 2" in run("memory", "forget", "--all", *RECORD).stdout
+    assert run("memory", "export", *RECORD).stdout == ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, Unpack, cast
 
@@ -44,6 +45,8 @@ from ..dialects.base import Dialect
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
+from ..memory.items import MemoryItem, checked_count, checked_query, searched
+from ..memory.latest import Times
 from ..memory.memory import Memory, MemoryWord, read_memory
 from ..memory.tools import tools_of
 from ..models.catalog import open_model
@@ -618,6 +621,35 @@ class Agent(AgentParts, Generic[Output]):
         async with talking(self.journal, whose, conversation):
             summarizer = Summarizer(self.journal, self.model, self.settings, self.name)
             return await summarizer.sum_up(conversation, whose, principal, keep)
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        principal: str = "",
+        tenant: str = "",
+        limit: int = 5,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[MemoryItem]:
+        """What is remembered of a user in this agent's memory, what fits some words best first.
+
+        Args:
+            query: the words.
+            principal, tenant: whose memory.
+            limit: how much is found at most, from 1 to 200.
+            since: only what was said then or later, in seconds since 1970.
+            until: only what was said before then, in seconds since 1970.
+
+        Raises:
+            UsageError: this agent has no memory of its users, the query has no words, or the limit is none.
+            JournalError: the memory can not be read.
+        """
+        if self.memory is None or not self.memory.user:
+            raise UsageError("the agent {name!r} has no memory of its users: Agent(..., memory='user')", name=self.name)
+        user = User(checked_text("tenant", tenant), checked_text("principal", principal))
+        times = Times(-inf if since is None else since, inf if until is None else until)
+        return await searched(self.journal, user, checked_query(query), checked_count(limit), self.memory.space, times)
 
     def as_tool(
         self, name: str | None = None, description: str = "", *, answers: bool = False, history: bool = False

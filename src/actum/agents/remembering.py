@@ -58,9 +58,9 @@ async def remembered(
     try:
         found = await recall(setting.journal, user, memory.space, question.text, most=memory.recall, told=told)
     except ActumError as error:
-        log.warning("nothing was recalled from the memory %s: %s", memory.space, error)
-        found = ()
-    return {"space": memory.space, "recalled": found}
+        log.warning("nothing was recalled from the memory %s, which does not take in this run: %s", memory.space, error)
+        found = None  # nobody can tell whether the user has switched the memory off
+    return {} if found is None else {"space": memory.space, "recalled": found}
 
 
 async def begun(journal: Journal, started: Started, before: Sequence[Message]) -> Transcript:

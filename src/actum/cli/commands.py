@@ -277,12 +277,17 @@ COMMANDS: Mapping[str, KnownCommand] = {
     ),
     "memory": KnownCommand(
         "records.memory:app",
-        "What is remembered of you across conversations: list, search, show, forget.",
+        "What is remembered of you across conversations: list, search, show, add, forget, on, off, export, rebuild.",
         {
             "list": "List what is remembered of you, the latest first.",
             "search": "Find what is remembered of you by words, what fits best first.",
             "show": "Show a turn or a note, whole.",
-            "forget": "Forget a turn or a note, with every turn that says the words of the note.",
+            "add": "Keep words of yours as a note, which is told and found in later conversations.",
+            "forget": "Forget a turn or a note, with every turn that says the words of the note; or all of it.",
+            "off": "Recall nothing of you and take nothing in, until `actum memory on`.",
+            "on": "Recall what is remembered of you, and take in what you say.",
+            "export": "Print all that is remembered of you as JSON, one item a line, the latest first.",
+            "rebuild": "Make the index of all memories anew from the journal.",
         },
     ),
     "audit": KnownCommand(

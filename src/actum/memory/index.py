@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from math import inf, log
+from math import log
 
 from msgspec import Struct
 
@@ -22,7 +22,8 @@ from ..core.run.record import Ended, Record, Started
 from ..core.stored.word_index import Found, IndexedItem, Space, Terms, WordIndex
 from ..core.stores import RecordPlace, RunView, Transaction
 from . import ranking
-from .notes import KeptNote, has_gaps, is_out, notes_of, out_of
+from .latest import EVER, Times, latest
+from .notes import KeptNote, has_gaps, is_out, notes_of, out_of, where_of
 from .ranking import Occasion
 from .spans import spans_of
 
@@ -65,20 +66,6 @@ class Hit(Struct, frozen=True):
     score: float
     is_own: bool = True
     note: KeptNote | None = None
-
-
-class Times(Struct, frozen=True):
-    """A span of time, in seconds since 1970: nothing outside is found. The end is not part of the span."""
-
-    since: float = -inf
-    until: float = inf
-
-    def holds(self, at: float) -> bool:
-        """Whether a moment is in the span."""
-        return self.since <= at < self.until
-
-
-EVER = Times()
 
 
 def words_of(started: Started) -> list[str]:
@@ -127,7 +114,7 @@ def terms(texts: Sequence[str], occasion: Occasion, run_id: str | None = None) -
     weights: Counter[str] = sum((terms_of(text[:TEXT_CHARS_MAX]) for text in texts), Counter())
     if occasion.conversation:
         weights[_term(occasion.conversation)] = 1
-    return Terms(weights, f"{occasion.at!r} {occasion.conversation}", run_id)
+    return Terms(weights, occasion.conversation, run_id, occasion.at)
 
 
 def find(
@@ -150,11 +137,7 @@ def find(
     found = INDEX.find(transaction, space, weights)
     scores = found.scores(weights, saturation=ranking.SATURATION, by_length=ranking.BY_LENGTH)
     if times != EVER:
-        inside = {
-            row.number
-            for row in transaction.find(INDEX.items, where={"principal": space.principal, "space": space.name})
-            if times.holds(occasion_of(row).at)
-        }
+        inside = {row.number for row in latest(transaction, INDEX.items, where_of(space), times)}
         scores = {number: score for number, score in scores.items() if number in inside}
     said = {
         number: where for number in ranking.best(scores) if (where := _said(transaction, space, number)) is not None
@@ -216,17 +199,12 @@ def _notes(
 
 def occasion_of(item: IndexedItem) -> Occasion:
     """Where and when an item of the index was said."""
-    return _read(item.note)
+    return Occasion(item.note, item.at)
 
 
 def _said(transaction: Transaction, space: Space, number: int) -> Occasion | None:
     item = INDEX.item(transaction, space, number)
     return None if item is None else occasion_of(item)
-
-
-def _read(note: str) -> Occasion:
-    at, _, conversation = note.partition(" ")
-    return Occasion(conversation, float(at))
 
 
 def _term(conversation: str) -> str:

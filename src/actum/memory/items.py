@@ -1,4 +1,5 @@
-"""What a user finds in the own memory: `listed`, `searched`, `named`; and `forget`, after which nothing is found there.
+"""What a user finds in the own memory: `listed`, `searched`, `named`; and what a user does there: `keep`, `forget`, and
+`switch_memory`.
 
 A user looks into all spaces of the own memory, and into nobody else's. What is found is read from the record, so that
 words which were forgotten there are found no more.
@@ -6,27 +7,49 @@ words which were forgotten there are found no more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from heapq import merge
+from itertools import groupby, islice
+from math import inf, nextafter
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from ..core.call import Problem
+from ..core.errors import InvalidArguments, JournalError, PermissionDenied, UsageError
 from ..core.interfaces import Journal
 from ..core.language.words import terms_of
-from ..core.stored.word_index import IndexedItem, Space
-from ..core.stores import Transaction
+from ..core.stored.word_index import IndexedItem, IndexedTerm, Space
+from ..core.stores import INTEGERS, Table, Transaction, Value
 from ..core.user import User
 from .feature import FEATURE, take_into_use
-from .index import EVER, INDEX, Hit, Times, find, occasion_of
-from .notes import NOTES, KeptNote, NoteKind, drop, notes_of
+from .index import INDEX, Hit, find
+from .latest import EVER, Times, latest
+from .notes import (
+    NOTES,
+    NOTES_MAX,
+    OFF,
+    Kept,
+    KeptNote,
+    NoteKind,
+    drop,
+    is_off,
+    is_out,
+    notes_of,
+    replaced_at,
+    switch,
+    where_of,
+)
 from .recall import RecordedTurn, excerpt, plain, read_turns
 
 T = TypeVar("T")
 FOUND_MAX = 200
 QUOTING_MAX = 500
 _ID_CHARS_MAX = 200
+_LAST_SIGN = chr(0x10FFFF)
+"""No term and no id begins with this sign."""
 
 
 class TurnItem(Struct, frozen=True, kw_only=True, tag_field="type", tag="turn"):
@@ -87,29 +110,81 @@ def kind_of(item: MemoryItem) -> str:
     return item.kind if isinstance(item, NoteItem) else "turn"
 
 
-async def listed(journal: Journal, user: User, space: str = "", times: Times = EVER) -> list[MemoryItem]:
-    """All that is remembered of a user, the latest first, with the beginning of what was said.
+def checked_query(query: str) -> str:
+    """What is looked for, where it has words.
+
+    Raises:
+        UsageError: it has none.
+    """
+    if not isinstance(query, str) or not terms_of(query):
+        raise UsageError("query={query!r:.80}: give words to look for", query=query)
+    return query
+
+
+def checked_count(limit: int) -> int:
+    """How much is found at most.
+
+    Raises:
+        UsageError: it is no number from 1 to `FOUND_MAX`.
+    """
+    if type(limit) is not int or not 1 <= limit <= FOUND_MAX:
+        raise UsageError("limit={most!r}: give a number from 1 to {limit_max}", most=limit, limit_max=FOUND_MAX)
+    return limit
+
+
+async def listed(
+    journal: Journal,
+    user: User,
+    limit: int,
+    space: str = "",
+    times: Times = EVER,
+    kind: str = "",
+    behind: tuple[float, str] | None = None,
+    *,
+    is_whole: bool = False,
+) -> list[MemoryItem]:
+    """What is remembered of a user, the latest first, with the beginning of what was said.
 
     Args:
         journal: has the runs.
         user: whose memory.
+        limit: how much is listed at most.
         space: the memory space; empty for all of the user's.
         times: only what was said then.
+        kind: only `turn`, or notes of this kind; empty for all.
+        behind: the moment and the id of the last item of the list before; None for the latest.
+        is_whole: all of what was said and answered, instead of the beginning.
+
+    Raises:
+        JournalError: the memory can not be read.
+    """
+    found: list[MemoryItem] = []
+    while (wanted := limit - len(found)) > 0:
+        look = partial(_latest, user=user, space=space, times=times, kind=kind, behind=behind, limit=wanted)
+        rows = await _read(journal, user, look)
+        turns = await read_turns(journal, user, [row.item for row, _ in rows if isinstance(row, IndexedItem)])
+        for row, until in rows:
+            if isinstance(row, KeptNote):
+                found.append(_note(row, until))
+            elif row.item in turns:
+                found.append(_turn(row.item, turns[row.item], row.space, text=str if is_whole else _beginning))
+        if len(rows) < wanted:
+            break
+        behind = _place(rows[-1][0])
+    return found
+
+
+async def spaces_of(journal: Journal, user: User) -> dict[str, bool]:
+    """The memory spaces of a user by name, each with whether the memory is on.
 
     Raises:
         JournalError: the memory can not be read.
     """
 
-    def look(transaction: Transaction) -> tuple[list[IndexedItem], list[MemoryItem]]:
-        where = {"principal": user.principal} | ({"space": space} if space else {})
-        rows = [row for row in transaction.find(INDEX.items, where=where) if times.holds(occasion_of(row).at)]
-        notes = [note for each in _spaces(transaction, user, space) for note in _notes(transaction, each)]
-        return rows, [note for note in notes if times.holds(note.at)]
+    def look(transaction: Transaction) -> dict[str, bool]:
+        return {each.name: not is_off(transaction, each) for each in _spaces(transaction, user, "")}
 
-    rows, notes = await _read(journal, user, look)
-    turns = await read_turns(journal, user, [row.item for row in rows])
-    found = [_turn(row.item, turns[row.item], row.space) for row in rows if row.item in turns]
-    return sorted([*found, *notes], key=lambda item: (item.at, item.id), reverse=True)
+    return await _read(journal, user, look)
 
 
 async def searched(
@@ -157,17 +232,77 @@ async def named(journal: Journal, user: User, id: str) -> MemoryItem | None:
     if len(id) > _ID_CHARS_MAX or not id.isprintable():
         return None
 
-    def look(transaction: Transaction) -> tuple[list[IndexedItem], list[NoteItem]]:
-        row = transaction.find(INDEX.items, where={"principal": user.principal, "item": id})
-        kept = transaction.find(NOTES, where={"principal": user.principal, "id": id})
-        notes = [note for each in kept for note in _notes(transaction, Space(each.principal, each.space))]
-        return row, [note for note in notes if note.id == id]
+    turns = await read_turns(journal, user, [id])
 
-    rows, notes = await _read(journal, user, look)
-    turns = await read_turns(journal, user, [row.item for row in rows])
-    found = [_turn(row.item, turns[row.item], row.space, text=str) for row in rows if row.item in turns]
-    items: list[MemoryItem] = [*notes, *found]
-    return items[0] if items else None
+    def look(transaction: Transaction) -> MemoryItem | None:
+        if id in turns:
+            where = where_of(Space(user.principal, turns[id].started.space))
+            rows = transaction.find(INDEX.items, where={**where, "item": id})
+            return _turn(id, turns[id], rows[0].space, text=str) if rows else None
+        for space in _spaces(transaction, user, ""):
+            note = transaction.get(NOTES, space.principal, space.name, id)
+            if note is not None and not is_out(transaction, space, id):
+                return _note(note, replaced_at(transaction, note))
+        return None
+
+    return await _read(journal, user, look)
+
+
+async def keep(journal: Journal, user: User, note: Kept, put_on_record: Callable[[], Awaitable[object]]) -> NoteItem:
+    """Keep a note. The same words again are the note that is there.
+
+    Args:
+        journal: as for `listed`.
+        user: whose memory.
+        note: the note.
+        put_on_record: puts the note on record, and on the disk.
+
+    Raises:
+        InvalidArguments: it replaces no note of this user, or there are too many notes.
+        PermissionDenied: the user has switched the memory off.
+        JournalError: the memory can not be read or written.
+    """
+    space = Space(user.principal, note.space)
+
+    def look(transaction: Transaction) -> tuple[list[KeptNote], bool]:
+        notes, until = notes_of(transaction, space)
+        return [each for each in notes if each.id not in until], is_off(transaction, space)
+
+    notes, off = await _read(journal, user, look)
+    if off:
+        raise PermissionDenied(SWITCHED_OFF)
+    if note.replaces and note.replaces not in {each.id for each in notes}:
+        raise InvalidArguments([Problem("replaces", "format", "the id of a note of this user", note.replaces)])
+    said = plain(note.said)
+    known = next((each for each in notes if plain(each.said) == said and each.id != note.replaces), None)
+    if known is not None:
+        return _note(known, None)
+    if len(notes) >= NOTES_MAX:
+        room = f"a memory with room: {NOTES_MAX} notes are kept, and replaces takes one out"
+        raise InvalidArguments([Problem("", "limit", room, note.said[:80])])
+    await put_on_record()
+    kept = await _read(journal, user, lambda each: each.get(NOTES, user.principal, note.space, note.id))
+    if kept is None:
+        raise JournalError("the note could not be written")
+    return _note(kept, None)
+
+
+SWITCHED_OFF = "The user has switched this memory off."
+
+
+async def switch_memory(journal: Journal, user: User, space: str, *, on: bool) -> None:
+    """Switch a memory of a user off, so that nothing is recalled or taken in, or on again.
+
+    Args:
+        journal, user: as for `listed`.
+        space: the memory space.
+        on: whether the memory is on from now on.
+
+    Raises:
+        JournalError: the memory can not be written.
+    """
+    stores, whose = await take_into_use(journal), Space(user.principal, space)
+    await stores.transact(user.tenant, lambda each: switch(each, whose, journal.now(), on=on))
 
 
 async def forget(
@@ -175,7 +310,7 @@ async def forget(
     user: User,
     space: str,
     items: Mapping[str, str],
-    put_on_record: Callable[[Mapping[str, str]], object] = dict[str, str],
+    put_on_record: Callable[[Mapping[str, str]], Awaitable[None]],
     *,
     under_way: str = "",
 ) -> list[str]:
@@ -208,7 +343,7 @@ async def forget(
         for name, turn in turns.items()
         if name in items or any(quote in plain(f"{turn.said} {turn.answered}") for quote in quotes)
     }
-    put_on_record(dropped)
+    await put_on_record(dropped)
 
     def leave(transaction: Transaction) -> None:
         drop(transaction, whose, dropped, journal.now())
@@ -216,6 +351,19 @@ async def forget(
 
     await stores.transact(user.tenant, leave)
     return list(dropped)
+
+
+async def forget_all(
+    journal: Journal, user: User, space: str, put_on_record: Callable[[Mapping[str, str]], Awaitable[None]]
+) -> int:
+    """Never find again what is remembered of a user in a space until now; how many turns and notes there were.
+
+    Args and errors are those of `forget`.
+    """
+    count = 0
+    while items := await listed(journal, user, QUOTING_MAX, space):
+        count += len(await forget(journal, user, space, {item.id: "" for item in items}, put_on_record))
+    return count
 
 
 async def _read(journal: Journal, user: User, look: Callable[[Transaction], T]) -> T:
@@ -226,14 +374,72 @@ def _spaces(transaction: Transaction, user: User, space: str) -> Sequence[Space]
     """The memory spaces of a user, by name."""
     if space:
         return [Space(user.principal, space)]
-    names = {row.space for row in transaction.find(INDEX.terms, where={"principal": user.principal, "term": ""})}
-    names |= {note.space for note in transaction.find(NOTES, where={"principal": user.principal})}
+    names = {row.space for row in transaction.find(OFF, where={"principal": user.principal})}
+    names |= _names(transaction, INDEX.terms, user, {"term": _LAST_SIGN, "part": INTEGERS[-1]})
+    names |= _names(transaction, NOTES, user, {"id": _LAST_SIGN})
     return [Space(user.principal, name) for name in sorted(names)]
 
 
-def _notes(transaction: Transaction, space: Space) -> list[NoteItem]:
-    notes, until = notes_of(transaction, space)
-    return [_note(note, until.get(note.id)) for note in notes]
+_Spaced = TypeVar("_Spaced", IndexedTerm, KeptNote)
+
+
+def _names(transaction: Transaction, table: Table[_Spaced], user: User, last: Mapping[str, Value]) -> set[str]:
+    """The spaces that have rows in a table: one row of each space is read.
+
+    Args:
+        transaction, table: where to look.
+        user: whose rows.
+        last: the fields of a row behind all rows of its space.
+    """
+    names: set[str] = set()
+    where = {"principal": user.principal}
+    rows = transaction.find(table, where=where, limit=1)
+    while rows:
+        names.add(rows[0].space)
+        rows = transaction.find(table, where=where, limit=1, behind=structs.replace(rows[0], **last))
+    return names
+
+
+_Row = IndexedItem | KeptNote
+
+
+def _latest(
+    transaction: Transaction,
+    *,
+    user: User,
+    space: str,
+    times: Times,
+    kind: str,
+    behind: tuple[float, str] | None,
+    limit: int,
+) -> list[tuple[_Row, float | None]]:
+    """Rows as `listed` lists them; a note with the moment at which another one took its place."""
+    where = {"principal": user.principal} | ({"space": space} if space else {})
+    until = times.until if behind is None else min(times.until, nextafter(behind[0], inf))
+    span, rows = Times(times.since, until), list[Iterator[_Row]]()
+    if kind in ("", "turn"):
+        rows.append(_in_order(latest(transaction, INDEX.items, where, span)))
+    if kind != "turn":
+        notes = latest(transaction, NOTES, where, span)
+        wanted = (note for note in notes if kind in ("", note.kind) and not _is_out(transaction, note))
+        rows.append(_in_order(wanted))
+    both = merge(*rows, key=_place, reverse=True)
+    left = (row for row in both if behind is None or _place(row) < behind)
+    return [(row, replaced_at(transaction, row) if isinstance(row, KeptNote) else None) for row in islice(left, limit)]
+
+
+def _in_order(rows: Iterator[_Row]) -> Iterator[_Row]:
+    """Rows of the same moment in the order of their ids, the last first."""
+    for _, same in groupby(rows, key=lambda row: row.at):
+        yield from sorted(same, key=_place, reverse=True)
+
+
+def _place(row: _Row) -> tuple[float, str]:
+    return row.at, row.id if isinstance(row, KeptNote) else row.item
+
+
+def _is_out(transaction: Transaction, note: KeptNote) -> bool:
+    return is_out(transaction, Space(note.principal, note.space), note.id)
 
 
 def _note(note: KeptNote, until: float | None, score: float = 0.0) -> NoteItem:

@@ -14,13 +14,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..core.stored.word_index import Space
+from ..core.stored.word_index import BY_TIME, Space
 from ..core.stores import RecordPlace, RecordView, Table, Transaction
 
 NoteKind = Literal["fact", "preference"]
 NOTE_CHARS_MAX = 1_000
 NOTES_MAX = 10_000
 """How many notes a user may have in a space."""
+DROPPED_AT_ONCE = 40
 
 
 class Kept(Struct, frozen=True, tag="kept", omit_defaults=True):
@@ -89,9 +90,19 @@ class OutItem(Struct, frozen=True):
     at: float
 
 
-NOTES = Table("notes", KeptNote, ("principal", "space", "id"))
+class SwitchedOff(Struct, frozen=True):
+    """A user has switched a memory off, as a row: nothing is recalled or taken in while the row is there."""
+
+    principal: str
+    space: str
+    at: float
+
+
+BY_REPLACED = ("principal", "space", "replaces")
+NOTES = Table("notes", KeptNote, ("principal", "space", "id"), (BY_TIME, BY_REPLACED))
 DROPPED = Table("dropped", DroppedItem, ("principal", "space", "item", "run_id"))
 OUT = Table("out", OutItem, ("principal", "space", "item"), (("principal", "space", "conversation"),))
+OFF = Table("off", SwitchedOff, ("principal", "space"))
 RECORDS = (Kept, Dropped)
 
 
@@ -115,39 +126,69 @@ VIEWS = (
     RecordView(NOTES, Kept, _noted),
     RecordView(DROPPED, Dropped, _dropped),
 )
-TABLES = (NOTES, DROPPED, OUT)
+TABLES = (NOTES, DROPPED, OUT, OFF)
 
 
-def _of(space: Space) -> dict[str, str]:
+def where_of(space: Space) -> dict[str, str]:
+    """The fields of a row that say whose the row is."""
     return {"principal": space.principal, "space": space.name}
 
 
 def notes_of(transaction: Transaction, space: Space) -> tuple[list[KeptNote], Mapping[str, float]]:
     """The notes of a user, the oldest first, and until when those held that others replaced, by their ids."""
-    notes = transaction.find(NOTES, where=_of(space), order="at")
+    notes = transaction.find(NOTES, where=where_of(space), order="at")
     out = out_of(transaction, space, [note.id for note in notes])
     left = [note for note in notes if note.id not in out]
     return left, {note.replaces: note.at for note in reversed(left) if note.replaces}
+
+
+def replaced_at(transaction: Transaction, note: KeptNote) -> float | None:
+    """When another note took the place of a note; None for a note that holds."""
+    space = Space(note.principal, note.space)
+    others = transaction.find(NOTES, where={**where_of(space), "replaces": note.id}, order="at")
+    return next((other.at for other in others if not is_out(transaction, space, other.id)), None)
+
+
+def is_off(transaction: Transaction, space: Space) -> bool:
+    """Whether the user has switched the memory off."""
+    return transaction.get(OFF, space.principal, space.name) is not None
+
+
+def switch(transaction: Transaction, space: Space, at: float, *, on: bool) -> None:
+    """Switch the memory of a user on or off."""
+    if on:
+        transaction.delete(OFF, where_of(space))
+    else:
+        transaction.put(OFF, SwitchedOff(space.principal, space.name, at))
 
 
 def out_of(transaction: Transaction, space: Space, items: Collection[str]) -> set[str]:
     """Those of some turns and notes that were forgotten."""
     if len(items) <= 1:
         return {item for item in items if is_out(transaction, space, item)}
-    found = {row.item for row in transaction.find(OUT, where=_of(space))}
-    found |= {row.item for row in transaction.find(DROPPED, where=_of(space))}
+    found = {row.item for row in transaction.find(OUT, where=where_of(space))}
+    found |= {row.item for row in transaction.find(DROPPED, where=where_of(space))}
     return found.intersection(items)
 
 
 def is_out(transaction: Transaction, space: Space, item: str) -> bool:
     """Whether a turn or note was forgotten."""
-    where = {**_of(space), "item": item}
+    where = {**where_of(space), "item": item}
     return any(transaction.find(table, where=where, limit=1) for table in (OUT, DROPPED))
+
+
+def dropped_records(space: str, items: Mapping[str, str]) -> list[Dropped]:
+    """The records that say what is forgotten, none too long for a record; see `Dropped.items`."""
+    names = list(items)
+    return [
+        Dropped(space, {name: items[name] for name in names[at : at + DROPPED_AT_ONCE]})
+        for at in range(0, len(names), DROPPED_AT_ONCE)
+    ]
 
 
 def has_gaps(transaction: Transaction, space: Space, conversation: str) -> bool:
     """Whether something of a conversation was forgotten: what is answered there may repeat it."""
-    where = {**_of(space), "conversation": conversation}
+    where = {**where_of(space), "conversation": conversation}
     return bool(conversation) and any(transaction.find(table, where=where, limit=1) for table in (OUT, DROPPED))
 
 
@@ -155,4 +196,4 @@ def drop(transaction: Transaction, space: Space, items: Mapping[str, str], at: f
     """Never find turns and notes again; see `Dropped.items`."""
     for item, conversation in items.items():
         transaction.put(OUT, OutItem(space.principal, space.name, item, conversation, at))
-        transaction.delete(NOTES, {**_of(space), "id": item})
+        transaction.delete(NOTES, {**where_of(space), "id": item})

@@ -29,7 +29,7 @@ from ..core.stores import Transaction
 from ..core.user import User
 from .feature import FEATURE, take_into_use
 from .index import INDEX, TEXT_CHARS_MAX, Hit, find, said_by_user, words_of
-from .notes import KeptNote, notes_of, out_of
+from .notes import KeptNote, is_off, notes_of, out_of
 
 EXCERPT_CHARS = 300
 TOLD_CHARS = 2_000
@@ -62,8 +62,9 @@ class RecordedTurn(Struct, frozen=True):
 
 async def recall(
     journal: Journal, user: User, space: str, question: str, *, most: int, told: Collection[str]
-) -> tuple[Recalled, ...]:
-    """What is told of a user's memory before a question: the preferences, then what fits the question best.
+) -> tuple[Recalled, ...] | None:
+    """What is told of a user's memory before a question: the preferences, then what fits the question best. None where
+    the user has switched the memory off.
 
     Args:
         journal: has the runs.
@@ -79,7 +80,9 @@ async def recall(
     stores = await take_into_use(journal)
     whose = Space(user.principal, space)
 
-    def look(transaction: Transaction) -> tuple[list[KeptNote], list[Hit]]:
+    def look(transaction: Transaction) -> tuple[list[KeptNote], list[Hit]] | None:
+        if is_off(transaction, whose):
+            return None
         notes, until = notes_of(transaction, whose)
         wanted = [note for note in notes if note.kind == "preference" and note.id not in until]
         when = datetime.fromtimestamp(journal.now()).astimezone()
@@ -89,10 +92,13 @@ async def recall(
 
     read = partial(stores.read, user.tenant, look, caught_up=FEATURE.name)
     try:
-        preferences, hits = await read()
+        found_there = await read()
     except JournalError:  # a row of the index is damaged: the index is made anew, once
         await stores.rebuild(FEATURE.name)
-        preferences, hits = await read()
+        found_there = await read()
+    if found_there is None:
+        return None
+    preferences, hits = found_there
     turns = await read_turns(journal, user, [hit.item for hit in hits if hit.note is None])
     known = {plain(text) for text in told} | {plain(note.said) for note in preferences}
     found: dict[str, Recalled] = {}

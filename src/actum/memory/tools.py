@@ -14,7 +14,7 @@ from functools import partial
 from math import inf
 
 from ..core.call import Problem, ToolCall, ToolResult
-from ..core.errors import InvalidArguments, JournalError
+from ..core.errors import InvalidArguments, JournalError, PermissionDenied
 from ..core.interfaces import Context, Journal
 from ..core.json import Json, JsonObject, dumps
 from ..core.language.words import terms_of
@@ -24,10 +24,11 @@ from ..core.stores import Transaction
 from ..core.tool import Tool
 from ..journal.recording import CallRef, RunState
 from .feature import FEATURE, take_into_use
-from .index import Hit, Times, find, words_of
-from .items import forget
+from .index import Hit, find, words_of
+from .items import SWITCHED_OFF, NoteItem, forget, keep
+from .latest import Times
 from .memory import Memory
-from .notes import NOTE_CHARS_MAX, NOTES_MAX, Dropped, Kept, KeptNote, notes_of
+from .notes import NOTE_CHARS_MAX, Kept, KeptNote, NoteKind, dropped_records, is_off, notes_of
 from .recall import RecordedTurn, excerpt, plain, read_turns
 
 RECALL, REMEMBER, FORGET = "recall", "remember", "forget_memory"
@@ -112,6 +113,7 @@ class MemoryTools:
 
         Raises:
             InvalidArguments: the query has no words, a day is none, or a quote is none of the user's words.
+            PermissionDenied: the user has switched the memory off.
             JournalError: the memory can not be read.
         """
         journal = context.journal
@@ -129,8 +131,10 @@ class MemoryTools:
         stores, whose = await take_into_use(journal), Space(context.principal, self._space)
         assert isinstance(limit, int)
         now = datetime.fromtimestamp(journal.now()).astimezone()
-        look = partial(find, space=whose, question=query, now=now, limit=limit, times=times)
+        look = partial(_found, space=whose, question=query, now=now, limit=limit, times=times)
         hits = await stores.read(context.tenant, look, caught_up=FEATURE.name)
+        if hits is None:
+            raise PermissionDenied(SWITCHED_OFF)
         turns = await read_turns(journal, context.user, [hit.item for hit in hits if hit.note is None])
         terms = terms_of(query).keys()
         return {"items": [_item(hit, turns, self._space, terms) for hit in hits if hit.note or hit.item in turns]}
@@ -142,26 +146,15 @@ class MemoryTools:
             raise _wrong(
                 "quote", "words that the user said, in this conversation or in a turn that recall found", quote
             )
-        stores, whose = await take_into_use(journal), Space(context.principal, self._space)
-        await journal.sync(context.run_id)
+        kind: NoteKind = "preference" if arguments.get("kind") == "preference" else "fact"
+        kept = Kept(f"mem_{context.key[:20]}", self._space, kind, quote, about, replaces)
 
-        def look(transaction: Transaction) -> list[KeptNote]:
-            notes, until = notes_of(transaction, whose)
-            return [note for note in notes if note.id not in until]
+        async def put_on_record() -> None:
+            context.note(kept)
+            await journal.sync(context.run_id)
 
-        notes = await stores.read(context.tenant, look)
-        if replaces and replaces not in {note.id for note in notes}:
-            raise _wrong("replaces", "the id of a note of this user", replaces)
-        known = next((note for note in notes if plain(note.said) == plain(quote) and note.id != replaces), None)
-        if known is not None:
-            return _note(known)
-        if len(notes) >= NOTES_MAX:
-            raise _wrong("quote", f"a memory with room: {NOTES_MAX} notes are kept, and replaces takes one out", quote)
-        kind = "preference" if arguments.get("kind") == "preference" else "fact"
-        kept = Kept(f"mem_{context.key[:20]}", self._space, kind, quote, about, replaces)  # type: ignore[arg-type]
-        context.note(kept)
         await journal.sync(context.run_id)
-        return {"type": "note", "id": kept.id, "kind": kind, "space": self._space, "said": quote, "run": context.run_id}
+        return _note(await keep(journal, context.user, kept, put_on_record))
 
     async def _forget(self, arguments: JsonObject, context: Context, journal: Journal) -> Json:
         ids = [str(each) for each in arguments["ids"]] if isinstance(arguments["ids"], list) else []
@@ -179,14 +172,22 @@ class MemoryTools:
             return {"forgotten": []}
         items = {**chosen, **dict.fromkeys(turns, "")}
 
-        def put_on_record(dropped: Mapping[str, str]) -> None:
-            context.note(Dropped(self._space, dict(dropped)))
+        async def put_on_record(dropped: Mapping[str, str]) -> None:
+            for record in dropped_records(self._space, dropped):
+                context.note(record)
 
         dropped = await forget(journal, context.user, self._space, items, put_on_record, under_way=context.run_id)
         return {"forgotten": list(dropped)}
 
 
 _ASKS = "Forget this for good?"
+
+
+def _found(
+    transaction: Transaction, space: Space, question: str, now: datetime, limit: int, times: Times
+) -> list[Hit] | None:
+    """As `find`; None where the user has switched the memory off."""
+    return None if is_off(transaction, space) else find(transaction, space, question, now, limit, times)
 
 
 def tools_of(memory: Memory | None) -> list[MemoryTools]:
@@ -255,7 +256,7 @@ def _item(hit: Hit, turns: Mapping[str, RecordedTurn], space: str, terms: Collec
     }
 
 
-def _note(note: KeptNote) -> Json:
+def _note(note: KeptNote | NoteItem) -> Json:
     return {
         "type": "note",
         "id": note.id,
@@ -263,7 +264,7 @@ def _note(note: KeptNote) -> Json:
         "space": note.space,
         "at": _moment(note.at),
         "said": note.said,
-        "run": note.run_id,
+        "run": note.run if isinstance(note, NoteItem) else note.run_id,
     }
 
 

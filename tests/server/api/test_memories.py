@@ -25,7 +25,8 @@ ATTACKS: list[tuple[str, str, int]] = [
     ("ann", "?limit=201", 422),
     ("ann", "?kind=secret", 422),
     ("ann", "?owner=bob", 422),
-    ("ann", "?cursor=WzEsIngiXQ", 404),
+    ("ann", "?cursor=WzEsIngiXQ", 200),
+    ("ann", "?cursor=WzEsMV0", 404),
     ("ann", "/run_none", 404),
     ("ann", "/%00", 404),
     ("ann", "/" + "x" * 2_001, 404),
@@ -104,7 +105,93 @@ async def test_what_is_forgotten_is_found_no_more_with_all_that_says_it_and_stay
             await it.journal.stores.rebuild(FEATURE.name)
         assert (await it.ask("GET", f"/v1/runs/{boat}")).status_code == 200
         assert (await it.ask("DELETE", f"/v1/memories/{other}")).json()["on_record"] == [other]
-        assert (await it.ask("GET", "/v1/memories")).json() == {"items": [], "next": None}
-        acts = (await it.ask("GET", "/v1/audit?decision=administered", who="root")).json()["items"]
-        assert [(each["tool"], each["principal"]) for each in acts] == [("memory.forget", "ann")] * 2
+        assert (await it.ask("GET", "/v1/memories")).json()["items"] == []
+        acts = (await it.ask("GET", "/v1/audit?tool=memory.forget", who="root")).json()["items"]
+        assert {(each["tool"], each["principal"], each["decision"]) for each in acts} == {
+            ("memory.forget", "ann", "done")
+        }
         assert BOAT not in str(acts)
+
+
+WRONG: list[tuple[dict[str, object], int, str]] = [
+    ({"text": "x", "space": "desk", "replaces": "mem_of_bob"}, 422, "memory"),
+    ({"text": " \n ", "space": "desk"}, 422, "text"),
+    ({"text": "", "space": "desk"}, 422, "invalid"),
+    ({"text": "x" * 1_001, "space": "desk"}, 422, "invalid"),
+    ({"text": "a\u0000b", "space": "desk"}, 422, "invalid"),
+    ({"text": "x", "kind": "secret", "space": "desk"}, 422, "invalid"),
+    ({"text": "x"}, 422, "space"),
+    ({"text": "x", "principal": "bob"}, 422, "invalid"),
+]
+
+
+async def test_a_user_writes_notes_down_which_are_told_and_found_and_take_the_place_of_others() -> None:
+    async with application() as it:
+        await told(it.journal, BOAT, "Fine.")
+        await told(it.journal, "I cook.", "Fine.", name="cook")
+        for body, status, code in WRONG:
+            answer = await it.ask("POST", "/v1/memories", body)
+            assert (answer.status_code, answer.json()["code"]) == (status, code), body
+        first = await it.ask("POST", "/v1/memories", {"text": "I eat\nno nuts", "space": "desk"})
+        again = await it.ask("POST", "/v1/memories", {"text": "i eat no  NUTS", "space": "desk"})
+        assert (first.status_code, again.status_code) == (201, 200)
+        assert first.json() == again.json()
+        assert first.headers["location"] == f"/v1/memories/{first.json()['id']}"
+        body = {"text": "I eat no nuts, but almonds", "kind": "preference", "space": "desk"}
+        second = (await it.ask("POST", "/v1/memories", body | {"replaces": first.json()["id"]})).json()
+        old = (await it.ask("GET", f"/v1/memories/{first.json()['id']}")).json()
+        assert old["until"] == second["at"]
+        assert (await it.ask("GET", f"/v1/memories/{second['id']}")).json() == second
+        assert (await it.ask("GET", f"/v1/memories/{second['id']}", who="bob")).status_code == 404
+        await it.journal.stores.rebuild(FEATURE.name)
+        model = ScriptedModel(["Cake?"])
+        result = await Agent(model, name="desk", journal=it.journal, memory="user").run("Hello!", principal="ann")
+        assert [each.id for each in result.recalled] == [second["id"]]
+        assert (await it.ask("GET", f"/v1/runs/{second['run']}")).json()["principal"] == "ann"
+        acts = (await it.ask("GET", "/v1/audit?tool=memory.add", who="root")).json()["items"]
+        assert {(each["principal"], each["decision"]) for each in acts} == {("ann", "done")}
+        gone = (await it.ask("DELETE", f"/v1/memories/{second['id']}")).json()
+        assert gone["on_record"] == [second["run"]]
+
+
+async def test_a_memory_that_its_user_has_switched_off_recalls_nothing_and_takes_nothing_in() -> None:
+    async with application() as it:
+        boat = await told(it.journal, BOAT, "Fine.")
+        assert (await it.ask("PUT", "/v1/memories", {"on": False})).json() == {"space": "desk", "on": False}
+        search = Reply.of(calls=[ToolCall("c1", "recall", {"query": "boat"})])
+        keep = Reply.of(calls=[ToolCall("c2", "remember", {"quote": "is blue"})])
+        model = ScriptedModel([search, keep, "Well."])
+        desk = Agent(model, name="desk", journal=it.journal, memory="user")
+        result = await desk.run("My other boat is blue.", principal="ann")
+        assert [each.error and each.error.code for _, each in result.calls] == ["permission_denied"] * 2
+        assert not result.recalled
+        refused = await it.ask("POST", "/v1/memories", {"text": "x"})
+        assert (refused.status_code, refused.json()["code"]) == (409, "memory_off")
+        listed = (await it.ask("GET", "/v1/memories")).json()
+        assert [each["id"] for each in listed["items"]] == [boat]
+        assert listed["spaces"] == [{"space": "desk", "on": False}]
+        bobs = await told(it.journal, BOAT, "Fine.", principal="bob")
+        assert [each["id"] for each in (await it.ask("GET", "/v1/memories", who="bob")).json()["items"]] == [bobs]
+        assert (await it.ask("PUT", "/v1/memories", {"on": True, "space": "desk"})).json()["on"] is True
+        await it.journal.stores.rebuild(FEATURE.name)
+        assert [each["id"] for each in (await it.ask("GET", "/v1/memories")).json()["items"]] == [boat]
+        again = Agent(ScriptedModel(["Red."]), name="desk", journal=it.journal, memory="user")
+        assert [each.id for each in (await again.run("Which boat?", principal="ann")).recalled] == [boat]
+
+
+async def test_all_of_a_memory_is_forgotten_at_once_for_good_and_nothing_of_others() -> None:
+    async with application() as it:
+        bobs = await told(it.journal, BOAT, "Fine.", principal="bob")
+        for name in ("desk", "cook"):
+            await told(it.journal, BOAT, "Fine.", name=name)
+            await it.ask("POST", "/v1/memories", {"text": "I eat no nuts", "space": name})
+        for wrong in ("", "?all=true&id=x", "?all=true"):
+            assert (await it.ask("DELETE", f"/v1/memories{wrong}")).status_code == 422
+        gone = await it.ask("DELETE", "/v1/memories?all=true&space=desk")
+        assert gone.json() == {"space": "desk", "count": 2}
+        for _ in range(2):
+            items = (await it.ask("GET", "/v1/memories")).json()["items"]
+            assert {each["space"] for each in items} == {"cook"}
+            assert len(items) == 2
+            await it.journal.stores.rebuild(FEATURE.name)
+        assert [each["id"] for each in (await it.ask("GET", "/v1/memories", who="bob")).json()["items"]] == [bobs]

@@ -29,6 +29,8 @@ WEIGHT_MAX = (1 << 6) - 1
 LENGTH_MAX = (1 << 14) - 1
 _LENGTH_BITS, _PLACE_SHIFT, _OF_ITEM = 14, 20, (1 << 20) - 1
 _TOTALS = struct.Struct("<QQQ")
+BY_TIME = ("principal", "at")
+"""The index by which the latest items of a user are listed."""
 _BETWEEN = "\n"
 """Stands between the terms of an item, and in no term."""
 _Changes = dict[tuple[str, int], dict[int, int]]
@@ -54,11 +56,13 @@ class Terms(Struct, frozen=True):
         weights: how much each term counts in the item, at least 1. More than `WEIGHT_MAX` counts as `WEIGHT_MAX`.
         note: what is told of the item beside its name, such as its conversation.
         run_id: the run that the item is forgotten with; None for none.
+        at: the moment that items are listed by, in seconds since 1970.
     """
 
     weights: Mapping[str, int]
     note: str = ""
     run_id: str | None = None
+    at: float = 0.0
 
 
 class IndexedItem(Struct, frozen=True):
@@ -70,7 +74,7 @@ class IndexedItem(Struct, frozen=True):
         item: its name.
         length: as in `IndexedTerm`.
         terms: its terms, to take them out again.
-        note, run_id: as in `Terms`.
+        note, run_id, at: as in `Terms`.
     """
 
     principal: str
@@ -81,6 +85,7 @@ class IndexedItem(Struct, frozen=True):
     terms: str
     note: str
     run_id: str | None
+    at: float
 
 
 class IndexedTerm(Struct, frozen=True):
@@ -146,7 +151,7 @@ class WordIndex:
 
     def __init__(self, name: str) -> None:
         key = ("principal", "space")
-        self.items = Table(f"{name}_items", IndexedItem, (*key, "number"), ((*key, "item"),))
+        self.items = Table(f"{name}_items", IndexedItem, (*key, "number"), ((*key, "item"), BY_TIME))
         self.terms = Table(f"{name}_terms", IndexedTerm, (*key, "term", "part"))
 
     @property
@@ -171,7 +176,8 @@ class WordIndex:
                     raise UsageError("{term!r:.140} is no term: a term has a sign, and no line break", term=term)
                 changes.setdefault((term, part), {})[place] = min(WEIGHT_MAX, weight) << _LENGTH_BITS | length
             known = _BETWEEN.join(terms.weights)
-            row = IndexedItem(space.principal, space.name, following, name, length, known, terms.note, terms.run_id)
+            whose = (space.principal, space.name)
+            row = IndexedItem(*whose, following, name, length, known, terms.note, terms.run_id, terms.at)
             transaction.put(self.items, row)
             following, count, total = following + 1, count + 1, total + length
         self._change(transaction, space, changes, (following, count, total))

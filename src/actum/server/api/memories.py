@@ -1,22 +1,44 @@
-"""`/v1/memories`: what is remembered of the caller, found and forgotten. Nobody sees the memory of another user."""
+"""`/v1/memories`: what is remembered of the caller, found, added and forgotten. Nobody sees the memory of another user.
+
+What a caller changes is a call on record, which the caller has asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from ...core.errors import InvalidArguments, PermissionDenied, tell_problem
 from ...core.identity import Identity
+from ...core.json import JsonObject
 from ...core.language.words import terms_of
+from ...core.run.ids import new_id
 from ...core.user import User
 from ...features.command import AnswerText, Command, CommandOption, ListColumn
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
-from ...journal.lists import bad_cursor, read_cursor, write_cursor
-from ...memory.index import Times
-from ...memory.items import FOUND_MAX, MemoryItem, NoteItem, TurnItem, forget, kind_of, listed, named, searched
+from ...journal.lists import read_cursor, write_cursor
+from ...memory.feature import take_into_use
+from ...memory.items import (
+    FOUND_MAX,
+    MemoryItem,
+    NoteItem,
+    TurnItem,
+    forget,
+    forget_all,
+    keep,
+    kind_of,
+    listed,
+    named,
+    searched,
+    spaces_of,
+    switch_memory,
+)
+from ...memory.latest import Times
+from ...memory.notes import NOTE_CHARS_MAX, Kept, NoteKind, dropped_records
 from ...runs.administration import put_on_record
 from .examples import ASKED_AT, RUN
 from .fields import Cursor, ListPart, Moment, Name
@@ -50,8 +72,80 @@ class MemoriesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     cursor: Cursor = ""
 
 
+class MemorySpace(Struct, frozen=True, kw_only=True):
+    """A memory of the caller.
+
+    Attributes:
+        space: the memory space, such as the name of an agent.
+        on: false where the caller has switched the memory off: nothing is recalled or taken in.
+    """
+
+    space: Name
+    on: bool
+
+
 class MemoryPart(ListPart[TurnItem | NoteItem], frozen=True, kw_only=True):
-    """A part of what is remembered."""
+    """A part of what is remembered.
+
+    Attributes:
+        spaces: the memories that the caller has; in the first part of a list alone.
+    """
+
+    spaces: tuple[MemorySpace, ...] = ()
+
+
+class MemoryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to be remembered.
+
+    Attributes:
+        text: the words.
+        kind: a preference is told to the model in every conversation.
+        space: the memory space, such as the name of an agent; empty where there is only one.
+        replaces: the note that no longer holds; empty for none.
+    """
+
+    text: Annotated[str, Meta(min_length=1, max_length=NOTE_CHARS_MAX, pattern=r"^[^\u0000]*$")]
+    kind: NoteKind = "fact"
+    space: Name = ""
+    replaces: Name = ""
+
+
+class MemorySwitch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a memory is on.
+
+    Attributes:
+        on: false for a memory that recalls nothing and takes nothing in until it is switched on again.
+        space: the memory space, such as the name of an agent; empty where there is only one.
+    """
+
+    on: bool
+    space: Name = ""
+
+
+class ForgetQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to be forgotten.
+
+    Attributes:
+        id: the run of a turn, or the id of a note.
+        all: everything that is remembered in the space until now.
+        space: the memory space, such as the name of an agent; empty where there is only one.
+    """
+
+    id: Name = ""
+    all: bool = False
+    space: Name = ""
+
+
+class MemoriesForgotten(Struct, frozen=True, kw_only=True):
+    """What is never found again.
+
+    Attributes:
+        space: the memory space.
+        count: how many turns and notes. Their runs are still on record.
+    """
+
+    space: str
+    count: int
 
 
 class MemoryForgotten(Struct, frozen=True, kw_only=True):
@@ -77,49 +171,137 @@ async def list_memories(api: Api, asked: ApiRequest[MemoriesQuery, None]) -> Api
             raise Refusal(422, "query", "The query has no words to look for.")
         found = await searched(api.journal, user, query.query, query.limit, query.space, times, query.kind)
         return ApiReply(MemoryPart(items=tuple(found), next=None))
-    items = await listed(api.journal, user, query.space, times)
-    left = [item for item in items if query.kind in ("", kind_of(item))]
     with cursors():
-        if query.cursor:
-            last = read_cursor(query.cursor, tuple[float, str])
-            if last not in {_place(item) for item in left}:
-                raise bad_cursor()
-            left = [item for item in left if _place(item) < last]
-    part = left[: query.limit]
+        behind = read_cursor(query.cursor, tuple[float, str]) if query.cursor else None
+    items = await listed(api.journal, user, query.limit + 1, query.space, times, query.kind, behind)
+    part, spaces = items[: query.limit], {} if query.cursor else await spaces_of(api.journal, user)
     return ApiReply(
-        MemoryPart(items=tuple(part), next=write_cursor(_place(part[-1])) if len(left) > len(part) else None)
+        MemoryPart(
+            items=tuple(part),
+            next=write_cursor(_place(part[-1])) if len(items) > len(part) else None,
+            spaces=tuple(MemorySpace(space=name, on=on) for name, on in spaces.items()),
+        )
     )
 
 
 async def get_memory(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """A turn or a note, whole."""
-    return ApiReply(await _named(api, asked))
+    return ApiReply(await _named(api, asked, asked.names["id"]))
+
+
+async def add_memory(api: Api, asked: ApiRequest[None, MemoryBody]) -> ApiReply:
+    """Keep words of the caller as a note."""
+    body, user = asked.body, _user(asked.who)
+    text, space = " ".join(body.text.split()), await _space(api, user, body.space)
+    if not text:
+        raise Refusal(422, "text", "The text has no words to remember.")
+    kept = Kept(new_id("mem"), space, body.kind, text, replaces=body.replaces)
+
+    async def put_on_record_here() -> str:
+        arguments: JsonObject = {"text": text, "kind": body.kind, "space": space, "replaces": body.replaces}
+        return await _put_on_record(api, asked, "memory.add", arguments, (kept,))
+
+    try:
+        note = await keep(api.journal, user, kept, put_on_record_here)
+    except InvalidArguments as error:
+        told = "; ".join(map(tell_problem, error.problems))
+        raise Refusal(422, "memory", "This can not be kept: {why}", problems=error.problems, why=told) from None
+    except PermissionDenied:
+        raise Refusal(409, "memory_off", "You have switched this memory off: switch it on first.") from None
+    return ApiReply(note, 201 if note.id == kept.id else 200, location=f"/v1/memories/{note.id}")
+
+
+async def switch_memories(api: Api, asked: ApiRequest[None, MemorySwitch]) -> ApiReply:
+    """Switch a memory of the caller off, or on again."""
+    user, on = _user(asked.who), asked.body.on
+    space = await _space(api, user, asked.body.space)
+    await switch_memory(api.journal, user, space, on=on)
+    await _put_on_record(api, asked, "memory.switch", {"space": space, "on": on})
+    return ApiReply(MemorySpace(space=space, on=on))
+
+
+async def forget_memories(api: Api, asked: ApiRequest[ForgetQuery, None]) -> ApiReply:
+    """Forget a turn or a note, or everything in a memory space."""
+    query = asked.query
+    if bool(query.id) == query.all:
+        raise Refusal(422, "what", "Say what is to be forgotten: an id, or all.")
+    if query.id:
+        return await _forget(api, asked, query.id)
+    user = _user(asked.who)
+    space = await _space(api, user, query.space)
+
+    async def put_on_record_here(dropped: Mapping[str, str]) -> None:
+        await _put_dropped_on_record(api, asked, space, dropped)
+
+    count = await forget_all(api.journal, user, space, put_on_record_here)
+    return ApiReply(MemoriesForgotten(space=space, count=count))
 
 
 async def forget_memory(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """Never find a turn or a note again, nor what repeats the note."""
-    item, who = await _named(api, asked), asked.who
+    return await _forget(api, asked, asked.names["id"])
+
+
+async def _forget(api: Api, asked: ApiRequest[Any, Any], id: str) -> ApiReply:
+    item = await _named(api, asked, id)
+
+    async def put_on_record_here(dropped: Mapping[str, str]) -> None:
+        await _put_dropped_on_record(api, asked, item.space, dropped)
+
     words = item.said if isinstance(item, NoteItem) else ""
-    forgotten = await forget(api.journal, _user(who), item.space, {item.id: words})
-    await put_on_record(
+    forgotten = await forget(api.journal, _user(asked.who), item.space, {item.id: words}, put_on_record_here)
+    runs = [each for each in forgotten if each != item.id or isinstance(item, TurnItem)]
+    if isinstance(item, NoteItem) and item.run not in runs:
+        runs.append(item.run)  # a person wrote the note down, or the run that kept the note is no turn
+    return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=tuple(runs)))
+
+
+async def _put_dropped_on_record(api: Api, asked: ApiRequest[Any, Any], space: str, dropped: Mapping[str, str]) -> None:
+    arguments: JsonObject = {"items": [*dropped], "space": space}
+    await _put_on_record(api, asked, "memory.forget", arguments, dropped_records(space, dropped))
+
+
+async def _put_on_record(
+    api: Api, asked: ApiRequest[Any, Any], act: str, arguments: JsonObject, noted: Sequence[Struct] = ()
+) -> str:
+    """Put on record what the caller does with the own memory; the run of it."""
+    await take_into_use(api.journal)
+    who = asked.who
+    return await put_on_record(
         api.journal,
-        "memory.forget",
-        {"items": [*forgotten], "space": item.space},
+        act,
+        arguments,
         principal=who.principal,
         key_id=who.key_id,
         tenant=who.tenant,
+        by="person" if asked.by_operator else "client",
+        noted=noted,
     )
-    runs = tuple(each for each in forgotten if each != item.id or isinstance(item, TurnItem))
-    return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=runs))
 
 
-async def _named(api: Api, asked: ApiRequest[None, None]) -> MemoryItem:
-    """The turn or note of the caller that the path names.
+async def _space(api: Api, user: User, said: str) -> str:
+    """The memory space that the caller means.
+
+    Raises:
+        Refusal: the caller names none, and has several or none.
+    """
+    if said:
+        return said
+    spaces = list(await spaces_of(api.journal, user))
+    if len(spaces) == 1:
+        return spaces[0]
+    if spaces:
+        raise Refusal(422, "space", "Say which memory is meant, by `space`: {spaces}.", spaces=", ".join(spaces))
+    raise Refusal(422, "space", "Say which memory is meant, by `space`: the name of an agent with a memory.")
+
+
+async def _named(api: Api, asked: ApiRequest[Any, Any], id: str) -> MemoryItem:
+    """The turn or note of the caller that has an id.
 
     Raises:
         Refusal: there is none.
     """
-    item = await named(api.journal, _user(asked.who), asked.names["id"])
+    item = await named(api.journal, _user(asked.who), id)
     if item is None:
         raise not_found("memory")
     return item
@@ -143,8 +325,38 @@ def _shown(item: MemoryItem, names: Mapping[str, str]) -> list[AnswerText]:
     return told + ([AnswerText("", "until", at=item.until)] if item.until is not None else [])
 
 
-def _told(forgotten: MemoryForgotten, names: Mapping[str, str]) -> list[AnswerText]:
+def _kept(note: NoteItem, names: Mapping[str, str]) -> list[AnswerText]:
+    """What a person is told of a note that is kept."""
+    return [AnswerText(note.id, note.kind, at=note.at), AnswerText(note.space, "space"), AnswerText(note.said, "said")]
+
+
+def _switched(memory: MemorySpace, names: Mapping[str, str]) -> list[AnswerText]:
+    """What a person is told of a memory that was switched on or off."""
+    if memory.on:
+        return [AnswerText("The memory {space} is on.", values={"space": memory.space})]
+    return [
+        AnswerText(
+            "The memory {space} is off: nothing is recalled or taken in until `{command}`.",
+            values={"space": memory.space},
+            command=("memory", "on", "--space", memory.space),
+        )
+    ]
+
+
+def _beside(part: MemoryPart) -> list[AnswerText]:
+    """What a person is told beside a list."""
+    return [each for memory in part.spaces if not memory.on for each in _switched(memory, {})]
+
+
+def _told(forgotten: MemoryForgotten | MemoriesForgotten, names: Mapping[str, str]) -> list[AnswerText]:
     """What a person is told after something was forgotten."""
+    if isinstance(forgotten, MemoriesForgotten):
+        return [
+            AnswerText(
+                "Forgotten in the memory {space}: {count}. The runs are still on record.",
+                values={"space": forgotten.space, "count": forgotten.count},
+            )
+        ]
     left = [
         AnswerText(
             "{run} is still on record: `{command}` deletes what it says.",
@@ -183,6 +395,20 @@ _TURN = {
     "answered": "What does it measure?",
     "score": 0.0,
 }
+_NOTE = {
+    "type": "note",
+    "id": "mem_1f0c9a4be2d75c3a8e61",
+    "kind": "preference",
+    "space": "desk",
+    "at": ASKED_AT,
+    "until": None,
+    "said": "I eat no nuts.",
+    "run": RUN,
+    "replaces": "",
+    "score": 0.0,
+}
+_SPACE = CommandOption(metavar="NAME", help="The memory space, such as the name of an agent.")
+_OF_NOTE = CommandOption(help="A preference is told to the model in every conversation.")
 _NAMES = {"id": "The run of a turn, or the id of a note."}
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -194,7 +420,11 @@ OPERATIONS: tuple[Operation, ...] = (
         scopes=("runs",),
         query=MemoriesQuery,
         replies={
-            200: AnswerKind(means="The memories.", body=MemoryPart, example={"items": [_TURN], "next": None}),
+            200: AnswerKind(
+                means="The memories.",
+                body=MemoryPart,
+                example={"items": [_TURN], "next": None, "spaces": [{"space": "desk", "on": True}]},
+            ),
         },
         handler=list_memories,
         command=Command(
@@ -202,6 +432,7 @@ OPERATIONS: tuple[Operation, ...] = (
             help="List what is remembered of you, the latest first.",
             options=_OPTIONS | {"query": CommandOption(is_hidden=True)},
             columns=_COLUMNS,
+            beside=_beside,
             empty="Nothing is remembered.",
         ),
         more_commands=(
@@ -245,10 +476,92 @@ OPERATIONS: tuple[Operation, ...] = (
             )
         },
         handler=forget_memory,
+    ),
+    Operation(
+        id="addMemory",
+        method="post",
+        path="/v1/memories",
+        tag="memories",
+        summary="Keep words of yours as a note.",
+        description="The same words again answer the note that is there, with the status 200.",
+        scopes=("runs",),
+        body=MemoryBody,
+        example={"text": "I eat no nuts.", "kind": "preference", "space": "desk"},
+        replies={
+            201: AnswerKind(means="The note is kept.", body=NoteItem, example=_NOTE, has_location=True),
+            200: AnswerKind(means="These words are kept already.", body=NoteItem, example=_NOTE, has_location=True),
+        },
+        errors=(409,),
+        handler=add_memory,
+        is_recorded=True,
+        command=Command(
+            words=("memory", "add"),
+            help="Keep words of yours as a note, which is told and found in later conversations.",
+            arguments=("text",),
+            options={"kind": _OF_NOTE, "space": _SPACE, "replaces": CommandOption(metavar="ID")},
+            show=_kept,
+        ),
+    ),
+    Operation(
+        id="forgetMemories",
+        method="delete",
+        path="/v1/memories",
+        tag="memories",
+        summary="Forget something that is remembered of you, or all of it: it is never found again.",
+        description="With a note goes every turn that says its words. The runs themselves stay on record.",
+        scopes=("runs",),
+        query=ForgetQuery,
+        replies={
+            200: AnswerKind(
+                means="It is forgotten.",
+                body=MemoriesForgotten,
+                others=(MemoryForgotten,),
+                example={"space": "desk", "count": 12},
+            )
+        },
+        handler=forget_memories,
+        is_recorded=True,
         command=Command(
             words=("memory", "forget"),
-            help="Forget a turn or a note, with every turn that says the words of the note.",
+            help="Forget a turn or a note, with every turn that says the words of the note; or all of it.",
+            arguments=("id",),
+            options={
+                "id": CommandOption(metavar="ID", help="The run of a turn, or the id of a note."),
+                "all": CommandOption(help="All that is remembered of you in the memory."),
+                "space": _SPACE,
+            },
             show=_told,
+        ),
+    ),
+    Operation(
+        id="switchMemories",
+        method="put",
+        path="/v1/memories",
+        tag="memories",
+        summary="Switch a memory of yours off, so that nothing is recalled or taken in, or on again.",
+        scopes=("runs",),
+        body=MemorySwitch,
+        example={"on": False, "space": "desk"},
+        replies={
+            200: AnswerKind(means="It is switched.", body=MemorySpace, example={"space": "desk", "on": False}),
+        },
+        handler=switch_memories,
+        is_recorded=True,
+        command=Command(
+            words=("memory", "off"),
+            help="Recall nothing of you and take nothing in, until `actum memory on`.",
+            given={"on": False},
+            options={"space": _SPACE},
+            show=_switched,
+        ),
+        more_commands=(
+            Command(
+                words=("memory", "on"),
+                help="Recall what is remembered of you, and take in what you say.",
+                given={"on": True},
+                options={"space": _SPACE},
+                show=_switched,
+            ),
         ),
     ),
 )
