@@ -55,6 +55,8 @@ BODIES: dict[str, object] = {
     "testConnection": {"model": "gpt-5"},
     "setConnection": {"model": "gpt-5"},
     "beginSession": {},
+    "addMemory": {},
+    "switchMemories": {},
     "nameSession": {"title": "Sums"},
 }
 LIST = {
@@ -213,6 +215,9 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "listMessages": (401, (404, 404, 403, 200)),
     "listMemories": (401, (200, 200, 403, 200)),
     "getMemory": (401, (404, 404, 403, 404)),
+    "addMemory": (401, (422, 422, 403, 422)),
+    "switchMemories": (401, (422, 422, 403, 422)),
+    "forgetMemories": (401, (422, 422, 403, 422)),
     "forgetMemory": (401, (404, 404, 403, 404)),
     "listAudit": (401, (200, 403, 403, 403)),
     "listWorkflows": (401, (200, 200, 403, 200)),
