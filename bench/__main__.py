@@ -22,6 +22,7 @@ from .jail import jail_table
 from .journal import journal_table
 from .kill import kill_table
 from .kill_workflow import kill_workflow_table
+from .linked import linked_cost_table, linked_table
 from .lists import lists_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .mcp import gateway_table, server_table
@@ -73,6 +74,8 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "tasks": ("accepting, taking and carrying out tasks", tasks_table),
     "tasks-kill": ("kill -9 of a server of tasks at random moments", tasks_kill_table),
     "jail": ("what a jail costs, beside bare programs", jail_table),
+    "linked": ("calls of one reply that use each other's results, on the Berkeley leaderboard's tasks", linked_table),
+    "linked-cost": ("references and plans beside a run without them; chains of calls", linked_cost_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
 

@@ -168,8 +168,8 @@ class _Leaderboard(Struct, frozen=True):
 
 @cache
 def _leaderboard() -> _Leaderboard:
-    place = _fetch()
-    with _importable(place):
+    place = fetch()
+    with importable(place):
         data, tools = import_module("bfcl_eval.utils"), import_module("bfcl_eval.model_handler.utils")
         checker = import_module("bfcl_eval.eval_checker.ast_eval.ast_checker")
         kinds, types = (import_module(f"bfcl_eval.constants.{name}") for name in ("enums", "type_mappings"))
@@ -190,10 +190,11 @@ def _leaderboard() -> _Leaderboard:
 
 
 @contextmanager
-def _importable(place: Path) -> Iterator[None]:
+def importable(place: Path) -> Iterator[None]:
     """The leaderboard's modules can be imported, with stand-ins for what they import and we never reach."""
     stand_ins: dict[str, dict[str, object]] = {
         "filelock": {"FileLock": nullcontext},  # files that nobody writes
+        "mpmath": {},
         "tenacity": dict.fromkeys(
             ("retry", "retry_if_exception_message", "retry_if_exception_type", "wait_random_exponential")
         ),
@@ -220,7 +221,7 @@ def _importable(place: Path) -> Iterator[None]:
                 sys.modules[name] = before
 
 
-def _fetch() -> Path:
+def fetch() -> Path:
     """The folder in which the wheel is unpacked."""
     place = CACHE / VERSION
     if place.exists():

@@ -389,3 +389,29 @@ async def one_graph(seed: int) -> None:  # noqa: C901  # the tools stand in it
 async def test_random_graphs_come_to_what_an_interpreter_says_and_nothing_is_done_twice() -> None:
     for seed in range(60):
         await one_graph(seed)
+
+
+async def test_words_of_ours_and_the_schema_of_a_client_are_no_words_of_the_developer() -> None:
+    """With them in the instructions a model could name `1`, or what a client wrote, and be trusted."""
+    paid: list[JsonObject] = []
+
+    @tool(effects={"spend"}, sinks=["to", "number"])
+    def pay(to: str, number: int) -> str:
+        """Pay."""
+        paid.append({"to": to, "number": number})
+        return "paid"
+
+    rules = Rules(Rule("allow", "pay", when="trusted(to) && trusted(number)"), default="deny")
+    schema: JsonObject = {"type": "object", "properties": {"to": {"const": "mallory@x.test"}}}
+    for instructions, to, number, is_allowed in (
+        ("Pay ada@corp.example with the number 2.", "ada@corp.example", 2, True),
+        ("Pay ada@corp.example.", "ada@corp.example", 1, False),
+        ("Pay the number 1.", "mallory@x.test", 1, False),
+        ("Pay the number 1 to mallory@x.test.", "mallory@x.test", 1, True),
+    ):
+        script = ScriptedModel([[ToolCall("1", "pay", {"to": to, "number": number})], '{"to": "mallory@x.test"}'])
+        agent = Agent(script, [pay], instructions=instructions, references=True, policy=rules)
+        result = await agent.with_client_tools([], schema).run("Go on.")
+        assert result.status == "done", result
+        assert bool(paid) is is_allowed, instructions
+        paid.clear()

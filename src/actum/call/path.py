@@ -100,7 +100,7 @@ class CallPath:
         self._meters = meters or RateLimiters(limits)
         self._scope = scope
         self._terms = terms
-        self._origins = CallOrigins(OriginIndex(scope.heard, catalog.trusted, scope.requested))
+        self._origins = CallOrigins(OriginIndex(scope.heard, catalog.trusted, scope.requested, scope.instructions))
         asker = asker or LiveApprover(scope, None)
         self._maker = CallMaker(scope, terms, limits, catalog, asker, self._origins, breakers)
         self._clearance = Clearance(scope, Approvals(scope, limits, self._origins.of), self._maker)

@@ -82,6 +82,8 @@ class Links:
     @classmethod
     def of(cls, calls: Sequence[ToolCall]) -> Links | None:
         """The references between these calls; None where there are none."""
+        if not any(_may_hold(call.arguments) for call in calls):
+            return None
         links = cls(calls)
         return links if links.references else None
 
@@ -254,6 +256,14 @@ def _numbers(calls: Sequence[ToolCall]) -> dict[int, int]:
         if came[index + 1] != index:
             came[index + 1] = -1
     return came
+
+
+def _may_hold(value: Json) -> bool:
+    """Whether a text in a value may be a reference, or be like one."""
+    if isinstance(value, str):
+        return "${" in value
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_may_hold, inside))
 
 
 def _references(arguments: JsonObject, problems: list[Problem]) -> Iterator[ResultReference]:

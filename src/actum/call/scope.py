@@ -41,6 +41,7 @@ class RunContext(Struct, kw_only=True):
         redaction: what is kept out of results.
         told: the secrets that tools were given in this run.
         heard: the conversation, to look up where an argument came from.
+        instructions: as for `OriginIndex`.
         requested: the calls that were asked for directly, to look up where an argument came from.
         budget: what it has used.
         peer: the program at its other end, where tools may turn to it.
@@ -66,6 +67,7 @@ class RunContext(Struct, kw_only=True):
     redaction: Redaction = DEFAULT_REDACTION
     told: set[str] = msgspec.field(default_factory=set)
     heard: Sequence[Message] = ()
+    instructions: Mapping[str, str] = {}
     requested: Sequence[CallsRequested] = ()
     budget: Budget = msgspec.field(default_factory=Budget)
     peer: Peer | None = None

@@ -13,7 +13,7 @@ something. Nothing is blocked here; a policy does that, with `trusted(to)` (`com
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from threading import Lock
@@ -70,6 +70,7 @@ _UNSEARCHED = (Origin("model", unsearched=True),)
 _NESTED = (dict, list)
 
 
+NO_INSTRUCTIONS: Mapping[str, str] = {}
 Trust = Callable[[str], Sequence[str]]
 """Which fields of the results of a tool are declared to be trusted."""
 Lookup = Callable[[JsonObject], Origins]
@@ -83,14 +84,22 @@ class OriginIndex:
         messages: the conversation, which may grow.
         trust: which fields of a tool's results can be trusted; it may be replaced when the tools change.
         requests: calls that were asked for directly; the values of their arguments come from whoever asked.
+        instructions: the words of the developer, by the whole text of instructions that holds other words, too.
 
     >>> index = OriginIndex([UserMessage.of("Send 20 euros to Ada")], lambda tool: ())
     >>> [origin.source for origin in index.of({"to": "Ada", "amount": 20, "note": "hello"})["to"]]
     ['user']
     """
 
-    def __init__(self, messages: Sequence[Message], trust: Trust, requests: Sequence[CallsRequested] = ()) -> None:
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        trust: Trust,
+        requests: Sequence[CallsRequested] = (),
+        instructions: Mapping[str, str] = NO_INSTRUCTIONS,
+    ) -> None:
         self._messages = messages
+        self._instructions = instructions
         self.trust = trust
         self._seen = 0
         self._sized = 0
@@ -161,7 +170,7 @@ class OriginIndex:
                     if isinstance(part, TextPart):
                         self._add_text(part.text, Origin(message.source))
             case SystemMessage(text):
-                self._add_text(text, Origin("developer"))
+                self._add_text(self._instructions.get(text, text), Origin("developer"))
 
     def _read_result(self, message: ToolMessage) -> None:
         name, result = message.name, message.result

@@ -69,7 +69,7 @@ from .options import NO_OPTIONS, Emit, RunOptions
 from .recorded import check_bound, check_needed, checked_id, done_after, sound, unknown_run
 from .run import Run, Stopping
 from .tool_search import ToolIndex, ToolSearch
-from .wording import Phrases
+from .wording import Phrases, developers_words
 
 log = logging.getLogger("actum")
 
@@ -804,6 +804,7 @@ class Runner:
             redaction=self._redaction,
             told=set(state.secrets),
             heard=model.heard,
+            instructions={started.instructions: developers_words(started)},
             requested=[requested for _, requested in state.requested],
             budget=budget,
             peer=setting.peer,

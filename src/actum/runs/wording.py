@@ -15,7 +15,7 @@ from ..core.language.sentence import Sentence
 from ..core.language.translation import Language, in_language
 from ..core.message import Reply
 from ..core.run.pending import Pending
-from ..core.run.record import Standing
+from ..core.run.record import Standing, Started
 from ..core.visible import on_one_line
 
 ARGUMENTS_MAX = 500
@@ -166,6 +166,16 @@ def failed_words(reason: str) -> str:
         reason: of `Ended`.
     """
     return _FAILED.get(reason, "")
+
+
+def developers_words(started: Started) -> str:
+    """What the developer says in the instructions of a run: without how references are said, and without the form of
+    the answer that a client wants. Nobody is to rely on these as on words of the developer.
+    """
+    told, phrases = started.instructions, Phrases.for_text(started.question)
+    if started.answer_schema is not None:
+        told = told.removesuffix(phrases.output(dumps(started.answer_schema)))
+    return told.replace(phrases.references(), "")
 
 
 class Phrases:
