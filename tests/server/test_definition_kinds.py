@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -31,10 +32,23 @@ class Kind(NamedTuple):
     user: tuple[str, str, str] | None = None
 
 
+API = {"openapi": "3.1.0", "info": {"title": "A", "version": "1"}, "paths": {"/": {"get": {"operationId": "find"}}}}
+
+
+def api(description: str) -> str:
+    place = {"openapi": json.dumps(API), "base": "https://api.invalid"}
+    return json.dumps({"name": "it", "description": description, **place})
+
+
 USES_TOOL = ("agents", "user1", "name: user1\ntools: [it]")
 KINDS: Mapping[str, Kind] = {
     "prompts": Kind(("Be kind.", "Be brief."), "", user=("agents", "user1", "name: user1\ninstructions: {prompt: it}")),
     "tools": Kind((timesing(2, name="it"), timesing(3, name="it")), "name: it\nwhere: nowhere", "north", USES_TOOL),
+    "servers": Kind(
+        (api("One."), api("Two.")),
+        "name: it\nurll: run",
+        user=("tools", "user1", "name: user1\nmcp: {server: it, tool: find}"),
+    ),
     "agents": Kind(
         ("name: it\ntools: [add]", "name: it\ndescription: Helps."),
         "name: it\ntools: [nothing]",

@@ -242,9 +242,25 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "diff": "Show what differs between two versions of a prompt, word by word.",
         },
     ),
+    "servers": KnownCommand(
+        "definitions.servers:app",
+        "Places with many tools: publish MCP servers, APIs and remote agents, take them back.",
+        {
+            "publish": "Publish a server under the next number. A server with a mistake is not published.",
+            "rollback": (
+                "Publish an older publication anew, under the next number. Runs under way keep the version they began "
+                "with."
+            ),
+            "unpublish": ("Take a server out of use: from now on no call of it is made, not even by runs under way."),
+            "versions": "List the publications of a server, the latest first.",
+            "list": "List the servers that have a draft or are published.",
+            "show": "Show the text of a published server, or of its draft.",
+            "diff": "Show what differs between two versions of a server, field by field.",
+        },
+    ),
     "apply": KnownCommand(
         "definitions.applying:apply",
-        "Publish the definitions of a folder together, or none: tools, agents, prompts and workflows.",
+        "Publish the definitions of a folder together, or none: tools, servers, agents, prompts and workflows.",
     ),
     "export": KnownCommand(
         "definitions.applying:export",

@@ -216,20 +216,24 @@ def open_api(name: str, environment: Mapping[str, str], egress: Egress) -> ApiTo
     return ApiFinder(toolset) if toolset.setup.search else toolset
 
 
-async def read_source(source: str, egress: Egress, etag: str = "") -> DocumentSource:
+async def read_source(source: str, egress: Egress, etag: str = "", guard: Guard | None = None) -> DocumentSource:
     """A document from a file or an address.
 
     Args:
         source: a path, or an address with `https://`.
         egress: the operator's rules.
         etag: of the document that is known; where it is still the same, the content is empty.
+        guard: decides which addresses are read, and no file is read; None for a source that a person here names.
 
     Raises:
         UsageError: it can not be read.
     """
     if "://" not in source or source.startswith("file://"):
+        if guard is not None:
+            raise UsageError("{source!r:.200} is no address", source=source)
         return await asyncio.to_thread(_of_file, source)
-    fetcher = _fetcher(source, egress)
+    guard = guard or Guard(source, egress=egress)
+    fetcher = Fetcher(guard, bytes_max=BYTES_MAX, seconds_max=READ_S_MAX)
     try:
         answer = await fetcher.get(source, {"if-none-match": etag} if etag else None)
     except HttpFailure as failure:
@@ -253,8 +257,17 @@ def _of_file(source: str) -> DocumentSource:
         raise UsageError("{path} can not be read: {why}", path=path, why=error.strerror) from None
 
 
-async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: Egress) -> ApiSetup:
+async def set_up(
+    wanted: ApiChoice, source: str, found: DocumentSource, egress: Egress, guard: Guard | None = None
+) -> ApiSetup:
     """An API of a document, of which no operation is approved yet.
+
+    Args:
+        wanted: what is wanted of it.
+        source: where it comes from.
+        found: as it came.
+        egress: the operator's rules.
+        guard: as for `read_source`, for the documents that this one refers to.
 
     Raises:
         BadDocument: the document can not be used.
@@ -264,9 +277,10 @@ async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: 
     loop = asyncio.get_running_loop()
 
     def load(address: str) -> JsonObject:
-        if address.startswith("file:"):
+        if address.startswith("file:") and guard is None:
             return _beside(address, found.address)
-        read = asyncio.run_coroutine_threadsafe(read_source(address, egress), loop).result(READ_S_MAX)
+        reading = read_source(address, egress, guard=guard)
+        read = asyncio.run_coroutine_threadsafe(reading, loop).result(READ_S_MAX)
         return read_text(read.content)
 
     api, whole, results = await asyncio.to_thread(_read, document, found.address, load, wanted.only)
@@ -287,7 +301,8 @@ async def set_up(wanted: ApiChoice, source: str, found: DocumentSource, egress: 
         whole=whole,
     )
     setup = msgspec.structs.replace(setup, origins=_origins(setup))
-    await check_servers(setup.origins, egress)
+    if guard is None:
+        await check_servers(setup.origins, egress)
     return setup
 
 
@@ -452,10 +467,6 @@ async def _issuer(address: str, egress: Egress) -> IssuerMetadata:
         return read_issuer(read.content)
     except BadMetadata:
         raise UsageError("the settings of the issuer at {address} can not be read", address=address) from None
-
-
-def _fetcher(source: str, egress: Egress) -> Fetcher:
-    return Fetcher(Guard(source, egress=egress), bytes_max=BYTES_MAX, seconds_max=READ_S_MAX)
 
 
 def _beside(address: str, document: str) -> JsonObject:

@@ -50,6 +50,10 @@ class UnderstatedEffects(BadText):
     """A definition says that less happens than what happens where it is carried out."""
 
 
+class OperatorOnly(BadText):
+    """A definition wants what only the operator of the machine can set up, such as a command that is started here."""
+
+
 class NameTaken(UsageError):
     """Nothing can be published under a name that means something else where it would be served.
 
@@ -73,12 +77,15 @@ class ReadDefinition(Struct, frozen=True, kw_only=True):
         about: what lists tell of it, for `PublicationInUse.about`.
         names_secret: it names a secret, so that only an administrator may publish it.
         is_code: it holds code, or names a function: likewise, and over HTTP only where the server wants a key.
+        pins: `about` holds what a person approves beside the text, such as the tools of a server as they are: with
+            another `about` the same text is published anew.
     """
 
     name: str = ""
     about: str = ""
     names_secret: bool = False
     is_code: bool = False
+    pins: bool = False
 
 
 class DefinitionChange(Struct, frozen=True, kw_only=True, omit_defaults=True):

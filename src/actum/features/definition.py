@@ -64,6 +64,7 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
         own: the operations that the feature brings itself: of `list`, `get`, `check`.
         stops: whether runs under way can not use either what was taken out of use.
         is_listed: whether there are the commands `list` and `show`.
+        told: what a list tells of a text, out of what is kept beside it (`ReadDefinition.about`).
         runs: what runs of them are in the list of runs: `agent` or `workflow`. Then another publication can be tried on
             a share of the users, and the runs of two can be compared. Empty where nothing is run.
         empty: what a person is told where there are none.
@@ -86,6 +87,7 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
     own: frozenset[str] = frozenset()
     stops: bool = False
     is_listed: bool = True
+    told: Callable[[str], str] = lambda about: about
     runs: Literal["", "agent", "workflow"] = ""
     empty: str = "There is nothing."
     remarks: Callable[[str], Sequence[AnswerText]] = lambda text: ()

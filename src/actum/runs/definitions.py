@@ -107,9 +107,16 @@ class Publisher:
             raise no_draft(self.kind, name)
         if revision is not None and revision != draft.revision:
             raise StaleDraft(draft, revision)
-        about = await self._permitted(name, draft.text, permit)
+        read = await self._permitted(name, draft.text, permit)
         made = await definitions.publish(
-            self.kind, name, revision=draft.revision, tenant=self._tenant, by=by, about=about, source=source
+            self.kind,
+            name,
+            revision=draft.revision,
+            tenant=self._tenant,
+            by=by,
+            about=read.about,
+            source=source,
+            pins=read.pins,
         )
         await self.tell("publish", made, by, key_id)
         return made
@@ -129,7 +136,7 @@ class Publisher:
         older = await definitions.published(self.kind, name, number, tenant=self._tenant)
         if older is None:
             raise no_publication(self.kind, name, number)
-        about = await self._permitted(name, older.text, permit)
+        about = (await self._permitted(name, older.text, permit)).about
         made = await definitions.rollback(self.kind, name, number, tenant=self._tenant, by=by, about=about)
         await self.tell("rollback", made, by, key_id)
         return made
@@ -180,12 +187,12 @@ class Publisher:
         await self.tell("unpublish", was, by, key_id)
         return was
 
-    async def _permitted(self, name: str, text: str, permit: Permit | None) -> str:
-        """What lists are told of a text that may be published."""
+    async def _permitted(self, name: str, text: str, permit: Permit | None) -> ReadDefinition:
+        """What is in a text that may be published."""
         read = await self.check(name, text)
         if permit is not None:
             permit(read)
-        return read.about
+        return read
 
     async def tell(self, verb: str, made: Publication, by: str, key_id: str) -> None:
         """Put on record what was done with a text.

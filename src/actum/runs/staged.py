@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from msgspec import structs
+
 from ..core.interfaces import Journal
 from ..core.stored.definitions import Definitions, KindName, Publication, PublicationInUse, text_digest
 
@@ -41,7 +43,8 @@ class StagedDefinitions:
     ) -> Publication | None:
         """A publication; see `Definitions.published`."""
         if tenant == self._tenant and (kind, name) in self._staged and number in (None, NUMBER):
-            return self._staged[kind, name]
+            staged = self._staged[kind, name]
+            return staged and structs.replace(staged, about=self._about.get((kind, name), ""))
         return await self._definitions.published(kind, name, number, tenant=tenant)
 
     async def line_in_use(self, kind: KindName, name: str, *, tenant: str = "") -> PublicationInUse | None:

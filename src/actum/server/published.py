@@ -21,6 +21,7 @@ from ..core.stored.definitions import PublicationInUse
 from ..core.tool import Tool
 from ..runs.runner import Runner
 from ..toolsets.declared.published import USES, ListedTool, MadeTool, TenantTools
+from ..toolsets.declared.server import SERVER_USES
 from ..workflow.listing import ListedWorkflow
 from ..workflow.workflow import Workflow
 from .workflows import WorkflowsByName
@@ -173,7 +174,8 @@ class PublishedOffer:
             tools = {name: each.tool for name, each in declared.items()}
             tools |= {name: each.tool for name, each in workflows.items()}
             names = tuple(sorted(tools))
-            versions = {name: each.publication.number for name, each in declared.items() if name not in workflows}
+            of_tools = {name: each for name, each in declared.items() if name not in workflows and not each.server}
+            versions = {name: each.publication.number for name, each in of_tools.items()}
             known = OfferedTools({name: tools[name] for name in names}, names, versions, workflows, declared)
             while len(self._lists) >= TENANTS_MAX:
                 del self._lists[next(iter(self._lists))]
@@ -222,12 +224,14 @@ class PublishedOffer:
         if not started.uses:
             return among
         named = next(iter(started.uses))
-        if not named.startswith(USES):
+        if not named.startswith((USES, SERVER_USES)):
             return _caller(among, await self._with_version(started, named))
-        own, name = self.tools_of(started.tenant), named.removeprefix(USES)
+        own = self.tools_of(started.tenant)
         if own is None:
-            raise UsageError("no published tools are kept here, and the run uses {name!r}", name=name)
-        return _with_tool(among, await _opened(own, name, started.uses))
+            raise UsageError("no published tools are kept here, and the run uses {name!r}", name=named)
+        if named.startswith(SERVER_USES):
+            return _with_tool(among, await own.open_server(named.removeprefix(SERVER_USES), began_with=started.uses))
+        return _with_tool(among, await _opened(own, named.removeprefix(USES), started.uses))
 
     async def is_withdrawn(self, started: Started, name: str) -> bool:
         """Whether a run calls a published tool that was taken out of use since.
@@ -237,7 +241,7 @@ class PublishedOffer:
             name: what the run calls.
         """
         own = self.tools_of(started.tenant)
-        return own is not None and USES + name in started.uses and not await own.is_in_use(name)
+        return own is not None and await own.is_withdrawn(name, started.uses)
 
     # Agents -----------------------------------------------------------------------------------------------------------
 
@@ -334,7 +338,7 @@ async def _opened(own: TenantTools, name: str, uses: Mapping[str, int] | None = 
         UsageError: it can not be called now.
     """
     try:
-        return await own.open(name, uses[USES + name] if uses is not None else None, began_with=uses)
+        return await own.open(name, began_with=uses)
     except BadText as bad:
         raise UsageError(
             "the tool {name!r} can not be called now: {why}", name=name, why=bad.problems[0].message

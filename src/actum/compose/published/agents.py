@@ -236,7 +236,7 @@ class AgentsOfOne:
                     tool, used = await self._workflow(written, began_with)
                 else:
                     made = await published.open(name, number, began_with=began_with)
-                    tool, used = made.toolset, dict(made.uses)
+                    tool, used = _Chosen(made.toolset, {name}), dict(made.uses)
             except BadText:
                 raise
             except UsageError as error:

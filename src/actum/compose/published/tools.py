@@ -23,9 +23,9 @@ from ...core.call import ToolCall, ToolResult
 from ...core.definition import BadText, TextProblem
 from ...core.errors import UnknownName, UsageError
 from ...core.identity import Identity
-from ...core.interfaces import Context, Journal
-from ...core.json import Json, dumps
-from ...core.stored.definitions import reference
+from ...core.interfaces import Context, Journal, Toolset
+from ...core.json import Json, JsonObject, dumps
+from ...core.stored.definitions import checked_name, reference
 from ...core.tool import Effects, Tool
 from ...journal.recording import RunState
 from ...server.api.api import AgentsByName, GivenAgents
@@ -35,7 +35,7 @@ from ...toolsets.declared.declaration import ToolDeclaration
 from ...toolsets.declared.places import Elsewhere, declared_tool
 from ...toolsets.declared.published import ALL, MadeTool, TenantTools
 from ...toolsets.http.toolset import ANSWER_BYTES_MAX, ANSWER_S_MAX
-from ...toolsets.wrappers import Wrapper, labels_of
+from ...toolsets.wrappers import Wrapper, filtered, labels_of, renamed
 from ...transport.fetcher import Fetcher
 from ...transport.guard import AddressRefused, Guard
 from ...transport.http import HttpFailure
@@ -47,6 +47,7 @@ from ..tools import published_names
 from ..user_code import kind_of, load_object
 from ..workflows import meaning_of
 from .prompts import published_prompt
+from .servers import ASK, ServersOfTenant
 
 NO_AGENTS: AgentsByName = GivenAgents({})
 DEPTH_MAX = 8
@@ -102,7 +103,8 @@ class DeclaredTools:
             while len(self._tenants) >= TENANTS_MAX:
                 del self._tenants[next(iter(self._tenants))]
             places = PlacesOfTenant(self, tenant)
-            self._tenants[tenant] = TenantTools(self.journal.definitions, places, tenant=tenant)
+            servers = ServersOfTenant(tenant, self.environment, self.egress, self.fetcher)
+            self._tenants[tenant] = TenantTools(self.journal.definitions, places, servers, tenant=tenant)
         return self._tenants[tenant]
 
     def completing(self, settings: Settings) -> Completes:
@@ -198,10 +200,10 @@ class PlacesOfTenant:
             return await self._of_workflow(declaration, declaration.workflow, began_with)
         if declaration.agent is not None:
             return await self._of_agent(declaration, declaration.agent, began_with)
-        if declaration.mcp is not None or declaration.a2a is not None:
-            named = declaration.mcp.server if declaration.mcp is not None else ""
-            named = declaration.a2a.agent if declaration.a2a is not None else named
-            raise _missing(declaration, f"there is no {_WORDS[declaration.place]} {named[:100]!r} of this tenant")
+        if declaration.mcp is not None:
+            return await self._of_server(declaration, declaration.mcp.server, declaration.mcp.tool, began_with)
+        if declaration.a2a is not None:
+            return await self._of_server(declaration, declaration.a2a.agent, ASK, began_with)
         shared = self._declared
         function = self._function(declaration.module) if declaration.module is not None else None
         made = declared_tool(
@@ -271,6 +273,34 @@ class PlacesOfTenant:
         assert not isinstance(made, Tool)
         return MadeTool(made, uses, is_kept=False)
 
+    async def _of_server(
+        self, declaration: ToolDeclaration, named: str, tool: str, began_with: Mapping[str, int] | None
+    ) -> MadeTool:
+        """A tool of a published server, or a skill of a published agent."""
+        missing = f"there is no {_WORDS[declaration.place]} {named[:100]!r} of this tenant"
+        try:
+            made = await self._declared.of(self._tenant).open_server(checked_name(named), began_with=began_with)
+        except UnknownName:
+            raise _missing(declaration, missing) from None
+        except BadText:
+            raise
+        except UsageError as error:
+            raise _missing(declaration, str(error)) from None
+        own = f"{named}_{tool}"
+        found = next((each for each in await made.toolset.list_tools() if each.name == own), None)
+        if found is None:
+            raise _missing(declaration, f"{named!r} has no tool {tool[:100]!r}" if declaration.mcp else missing)
+        inside = renamed({declaration.name: own}, filtered(own, made.toolset))
+        if declaration.a2a is not None:
+            skill = declaration.a2a.skill
+            known = found.property_schemas().get("skill", {}).get("enum")
+            if not isinstance(known, list) or skill not in known:
+                raise _missing(declaration, f"the agent {named!r} has no skill {skill[:100]!r}")
+            inside = _AsSkill(inside, skill)
+        made_tool = declared_tool(declaration, elsewhere=Elsewhere(inside, found.effects))
+        assert not isinstance(made_tool, Tool)
+        return MadeTool(made_tool, made.uses, is_kept=False)
+
     async def _agent(self, named: str, began_with: Mapping[str, int] | None) -> tuple[Agent[object], dict[str, int]]:
         """An agent of the settings, or a published one, and the publications that it stands for.
 
@@ -339,6 +369,19 @@ def opening(what: str, place: str) -> Iterator[None]:
         yield
     finally:
         _opened.reset(token)
+
+
+class _AsSkill(Wrapper):
+    """A skill of a remote agent as a tool: the values of its parameters are the message, as JSON."""
+
+    def __init__(self, toolset: Toolset, skill: str) -> None:
+        self._skill = skill
+        super().__init__(toolset)
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Ask the agent."""
+        given: JsonObject = {"message": dumps(call.arguments), "skill": self._skill}
+        return await super().execute(structs.replace(call, arguments=given), context)
 
 
 _WORDS = {"mcp": "server", "a2a": "remote agent"}

@@ -171,7 +171,7 @@ class DefinitionDeed(Struct, frozen=True, kw_only=True):
         kind, name: what it is done with.
         text: is saved as the draft, and published; None to take the name out of use.
         revision: the revision of the draft that was looked at; 0 where there was none.
-        about, source: as for `Definitions.publish`.
+        about, source, pins: as for `Definitions.publish`.
     """
 
     kind: KindName
@@ -180,6 +180,7 @@ class DefinitionDeed(Struct, frozen=True, kw_only=True):
     revision: int = 0
     about: str = ""
     source: str = ""
+    pins: bool = False
 
 
 class StaleDraft(UsageError):
@@ -275,6 +276,7 @@ class Definitions(Protocol):
         by: str = "",
         about: str = "",
         source: str = "",
+        pins: bool = False,
     ) -> Publication:
         """Publish the draft under the next number. A text that is published already is not published twice: the
         publication in use is returned. A canary ends.
@@ -286,6 +288,7 @@ class Definitions(Protocol):
             by: who publishes.
             about: what lists tell of the text; see `PublicationInUse`.
             source: where the text comes from; see `PublishedVersion`.
+            pins: with another `about` the same text is published anew.
 
         Raises:
             UnknownName: there is no draft.

@@ -25,11 +25,11 @@ from ...runs.staged import StagedDefinitions, staged_in
 from ..scopes import allows, wants
 from .api import Api
 from .definitions.operations import named_text, permit_of, publisher_of, refusing
-from .published import AGENTS, PROMPTS
+from .published import AGENTS, PROMPTS, SERVERS
 from .tools.kind import TOOLS
 from .workflows.kind import WORKFLOWS
 
-KINDS = (PROMPTS, WORKFLOWS, TOOLS, AGENTS)
+KINDS = (PROMPTS, WORKFLOWS, SERVERS, TOOLS, AGENTS)
 """The kinds of actum itself. Each may refer to those before it."""
 DEFINITIONS_MAX = 1_000
 
@@ -147,15 +147,22 @@ async def apply(api: Api, asked: ApiRequest[None, ApplyBody]) -> ApiReply:
         if item.text is None:
             done = "removed"
         elif line is not None and line.digest == text_digest(item.text.encode()):
-            done = "same"
+            is_other = read[item].pins and read[item].about != line.about
+            done = "changed" if is_other else "same"
         number = line.number if line is not None and done in ("same", "removed") else 0
         told[item] = AppliedDefinition(kind=key[0], name=key[1], done=done, number=number)
         if done != "same":
             with refusing(asked):
                 revision = await _revision(api, who.tenant, item)
-            about = read[item].about if item in read else ""
+            found = read.get(item, ReadDefinition())
             deeds[item] = DefinitionDeed(
-                kind=key[0], name=key[1], text=item.text, revision=revision, about=about, source=item.file
+                kind=key[0],
+                name=key[1],
+                text=item.text,
+                revision=revision,
+                about=found.about,
+                source=item.file,
+                pins=found.pins,
             )
     if deeds and not body.dry_run:
         with refusing(asked):

@@ -47,6 +47,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *agents.OPERATIONS,
     *published.AGENT_OPERATIONS,
     *published.PROMPT_OPERATIONS,
+    *published.SERVER_OPERATIONS,
     *applying.OPERATIONS,
     *keys.OPERATIONS,
     *secrets.OPERATIONS,

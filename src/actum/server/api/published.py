@@ -1,14 +1,17 @@
-"""Agents and prompts as kinds of definitions. Drafts and publications are at `/v1/agents/{name}/...` and
-`/v1/prompts/{name}/...`.
+"""Agents, prompts and servers as kinds of definitions. Drafts and publications are at `/v1/agents/{name}/...`,
+`/v1/prompts/{name}/...` and `/v1/servers/{name}/...`.
 """
 
 from __future__ import annotations
+
+import msgspec
 
 from ...agents.declared import AGENT, PROMPT, agents_differ, prompts_differ, read_agent, read_prompt
 from ...core.definition import ReadDefinition
 from ...core.identity import Identity
 from ...features.definition import DefinitionKind
 from ...runs.definitions import Publisher
+from ...toolsets.declared.server import SERVER, read_server, read_server_card, servers_differ
 from .api import Api
 from .definitions.operations import operations_of
 
@@ -67,5 +70,56 @@ PROMPTS = DefinitionKind(
     differs_in=", word by word",
     empty="There are no prompts yet. Try: actum prompts publish desk.prompt.md",
 )
+
+
+async def _open_servers(api: Api, who: Identity) -> Publisher | None:
+    """What publishes the servers of the caller's tenant; None where nobody can publish any."""
+    tools = api.published.tools_of(who.tenant)
+    if tools is None:
+        return None
+
+    async def check(name: str, text: str) -> ReadDefinition:
+        read = read_server(text)
+        workflows = [*api.workflows.names, *(await api.published.listed(who.tenant))]
+        taken = [*workflows, *api.agents.names, *(tool.name for tool in await api.runner.list_tools())]
+        card = await tools.check_server(name, text, taken)
+        about = msgspec.json.encode(card).decode()
+        return ReadDefinition(name=read.name, about=about, names_secret=read.names_secret, pins=True)
+
+    return Publisher(api.journal, SERVER, "servers", check, tenant=who.tenant)
+
+
+def _read_server(text: str) -> ReadDefinition:
+    return ReadDefinition(name=read_server(text).name)
+
+
+def _told_of_server(about: str) -> str:
+    card = read_server_card(about)
+    if card is None:
+        return ""
+    names = ", ".join(tool.name for tool in card.tools[:SHOWN_MAX])
+    more = f", +{len(card.tools) - SHOWN_MAX}" if len(card.tools) > SHOWN_MAX else ""
+    return f"{card.description}: {names}{more}" if card.description else f"{names}{more}"
+
+
+SHOWN_MAX = 12
+"""The number of tools of a server that a list names."""
+SERVERS = DefinitionKind(
+    name=SERVER,
+    plural="servers",
+    read=_read_server,
+    difference=servers_differ,
+    open=_open_servers,
+    may_see=lambda who, name: who.may_use("tool", f"{name}_"),
+    readers=("build",),
+    builders=("build",),
+    uses_tools=True,
+    stops=True,
+    told=_told_of_server,
+    example="crm.server.yaml",
+    differs_in=", field by field",
+    empty="There are no servers yet. Try: actum servers publish crm.server.yaml",
+)
 AGENT_OPERATIONS = operations_of(AGENTS)
+SERVER_OPERATIONS = operations_of(SERVERS)
 PROMPT_OPERATIONS = operations_of(PROMPTS)

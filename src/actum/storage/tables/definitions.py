@@ -137,6 +137,7 @@ class DatabaseDefinitions:
         by: str = "",
         about: str = "",
         source: str = "",
+        pins: bool = False,
     ) -> Publication:
         place = _place(tenant, kind, name)
         checked_user("by", by)
@@ -151,7 +152,7 @@ class DatabaseDefinitions:
                 raise no_draft(kind, name)
             if revision is not None and revision != draft.revision:
                 raise StaleDraft(draft, revision)
-            return _publish(database, place, draft.text, at, by, about, again=0, source=source)
+            return _publish(database, place, draft.text, at, by, about, again=0, source=source, pins=pins)
 
         return await self._writer.ask(write, writes=True, durable=True)
 
@@ -221,7 +222,11 @@ class DatabaseDefinitions:
                     made.append(_unpublish(database, place))
                     continue
                 draft = _save(database, place, payload, deed.revision, at, by)
-                made.append(_publish(database, place, draft.text, at, by, deed.about, again=0, source=deed.source))
+                made.append(
+                    _publish(
+                        database, place, draft.text, at, by, deed.about, again=0, source=deed.source, pins=deed.pins
+                    )
+                )
             return made
 
         return await self._writer.ask(write, writes=True, durable=True)
@@ -409,14 +414,23 @@ def _publication_in(row: Sequence[object], place: _Place) -> Publication:
 
 
 def _publish(
-    database: Database, place: _Place, text: str, at: float, by: str, about: str, *, again: int, source: str
+    database: Database,
+    place: _Place,
+    text: str,
+    at: float,
+    by: str,
+    about: str,
+    *,
+    again: int,
+    source: str,
+    pins: bool = False,
 ) -> Publication:
     """Put a text under the next number, unless the publication in use has this text. A canary ends."""
     tenant, kind, name = place
     payload = text.encode()
     digest = text_digest(payload)
     in_use = _publication(database, place, None)
-    if in_use is not None and in_use.digest == digest:
+    if in_use is not None and in_use.digest == digest and not (pins and in_use.about != about):
         line = _line(database, place)
         if line is not None and line.canary is not None:
             database.execute(_SET_CANARY, (0, 0, *place))

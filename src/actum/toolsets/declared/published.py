@@ -7,7 +7,8 @@ tool is made, not even by a run that keeps an older publication.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Final, Protocol
 
 import msgspec
@@ -23,6 +24,7 @@ from ...core.stored.definitions import Definitions, Publication, PublicationInUs
 from ...core.tool import Tool
 from ..wrappers import Wrapper
 from .declaration import ToolDeclaration, read_declaration
+from .server import SERVER, SERVER_USES, ServerCard, ServerPlaces, read_server, read_server_card, shown_name
 
 log = logging.getLogger("actum")
 
@@ -84,11 +86,13 @@ class ListedTool(Struct, frozen=True):
         publication: which publication is in use.
         tool: its definition.
         stands_for: the workflow that it stands for, as its declaration names it; empty for none.
+        server: the published server that it is a tool of; empty for none. Then the publication is that of the server.
     """
 
     publication: PublicationInUse
     tool: Tool
     stands_for: str = ""
+    server: str = ""
 
 
 class _Card(Struct):
@@ -116,26 +120,30 @@ class CheckedTool(Struct, frozen=True):
 
 
 class TenantTools:
-    """The published tools of a tenant.
+    """The published tools of a tenant, and the tools of its published servers.
 
     Args:
         definitions: keeps the texts.
         places: makes tools of declarations.
+        servers: opens servers.
         tenant: whose tools these are.
 
     Attributes:
         latest: what `listed` gave when it could last be read; None before.
     """
 
-    def __init__(self, definitions: Definitions, places: DeclaredPlaces, *, tenant: str = "") -> None:
+    def __init__(
+        self, definitions: Definitions, places: DeclaredPlaces, servers: ServerPlaces, *, tenant: str = ""
+    ) -> None:
         self._definitions = definitions
         self._places = places
+        self._servers = servers
         self._tenant = tenant
         self.latest: Mapping[str, ListedTool] | None = None
         self._made = -1
         self._listed: Mapping[str, ListedTool] | None = None
-        self._in_use: set[str] = set()
-        self._opened: dict[tuple[str, int], MadeTool] = {}
+        self._in_use: set[tuple[str, str]] = set()
+        self._opened: dict[tuple[str, int], MadeTool] = {}  # servers under the key with which they are in `uses`
 
     async def listed(self) -> Mapping[str, ListedTool]:
         """The tools in use, in the order of their names: the same object as long as nothing is published.
@@ -150,7 +158,9 @@ class TenantTools:
                 same = before if before is not None and before.publication == line else self._line(line)
                 if same is not None:
                     found[line.name] = same
-            self.latest = found
+            for line in await self._definitions.in_use(SERVER, tenant=self._tenant):
+                found |= {name: each for name, each in self._of_server(line).items() if name not in found}
+            self.latest = found = dict(sorted(found.items()))
             if made != self._made:
                 return found  # something was published in the meantime
             self._listed = found
@@ -162,22 +172,28 @@ class TenantTools:
 
     async def publications_made(self) -> int:
         """How often something was published here, or taken out of use."""
-        return await self._definitions.publications_made(KIND, tenant=self._tenant)
+        tools = await self._definitions.publications_made(KIND, tenant=self._tenant)
+        return tools + await self._definitions.publications_made(SERVER, tenant=self._tenant)
 
     async def open(
         self, name: str, number: int | None = None, *, began_with: Mapping[str, int] | None = None
     ) -> MadeTool:
-        """A published tool, with its own publication among those that it uses.
+        """A published tool, with its own publication among those that it uses. For a tool of a server, the server with
+        all its tools.
 
         Args:
             name: what it is called.
-            number: which publication; None for the one in use.
+            number: which publication; None for the one with which the run began, or the one in use.
             began_with: as for `DeclaredPlaces.make`.
 
         Raises:
             UnknownName: there is no such publication.
             BadText: the publication can not be used now.
         """
+        server = await self._server_of(name, began_with)
+        if server:
+            return await self.open_server(server, number, began_with=began_with)
+        number = began_with.get(USES + name, number) if began_with is not None else number
         known = self._opened.get((name, number)) if number is not None else None
         if known is not None:
             return known
@@ -186,13 +202,58 @@ class TenantTools:
             raise no_publication(KIND, name, number)
         text = publication.text
         made = await self._places.make(await off_loop(len(text), read_declaration, text), began_with)
-        toolset = _Published(made.toolset, name, self.is_in_use, self._places.shown)
+        toolset = _Published(made.toolset, partial(self.is_in_use, name), self._places.shown)
         opened = MadeTool(toolset, {USES + name: publication.number, **made.uses}, made.is_kept)
-        if made.is_kept:
+        return self._kept((name, publication.number), opened)
+
+    async def open_server(
+        self, name: str, number: int | None = None, *, began_with: Mapping[str, int] | None = None
+    ) -> MadeTool:
+        """All tools of a published server, with its publication.
+
+        Args:
+            name: what the server is called.
+            number, began_with: as for `open`.
+
+        Raises:
+            UnknownName: there is no such publication.
+            BadText: the publication can not be used now.
+        """
+        key = SERVER_USES + name
+        number = began_with.get(key, number) if began_with is not None else number
+        known = self._opened.get((key, number)) if number is not None else None
+        if known is not None:
+            return known
+        publication = await self._definitions.published(SERVER, name, number, tenant=self._tenant)
+        if publication is None:
+            raise no_publication(SERVER, name, number)
+        text = publication.text
+        definition = await off_loop(len(text), read_server, text)
+        card = read_server_card(publication.about) or await self._servers.look(definition)
+        inside = self._servers.open(definition, card)
+        toolset = _Published(
+            inside,
+            partial(self._is_server_in_use, name),
+            lambda tool: self._places.shown(shown_name(name, tool)),
+        )
+        return self._kept((key, publication.number), MadeTool(toolset, {key: publication.number}))
+
+    def _kept(self, key: tuple[str, int], opened: MadeTool) -> MadeTool:
+        if opened.is_kept:
             while len(self._opened) >= OPENED_MAX:
                 del self._opened[next(iter(self._opened))]
-            self._opened[name, publication.number] = opened
+            self._opened[key] = opened
         return opened
+
+    async def _server_of(self, name: str, began_with: Mapping[str, int] | None) -> str:
+        """The server that a tool belongs to; empty for a tool that was declared."""
+        if began_with is not None:
+            if USES + name in began_with:
+                return ""
+            servers = [key.removeprefix(SERVER_USES) for key in began_with if key.startswith(SERVER_USES)]
+            return max((each for each in servers if name.startswith(f"{each}_")), key=len, default="")
+        line = (await self.listed()).get(name)
+        return line.server if line is not None else ""
 
     async def toolset(
         self,
@@ -223,15 +284,20 @@ class TenantTools:
             numbers = {key.removeprefix(USES): each for key, each in began_with.items() if key.startswith(USES)}
         tools: dict[str, Tool] = {}
         uses: dict[str, int] = {}
+        for key, number in (began_with or {}).items():
+            if key.startswith(SERVER_USES):
+                made = await self.open_server(key.removeprefix(SERVER_USES), number)
+                tools |= {tool.name: tool for tool in await made.toolset.list_tools()}
+                uses[key] = number
         for name, number in sorted(numbers.items()):
             line = listed.get(name)
             if line is not None and line.publication.number == number and not line.stands_for:
                 tools[name] = line.tool
-                uses[USES + name] = number
+                uses[SERVER_USES + line.server if line.server else USES + name] = number
                 continue
             try:
                 made = await self.open(name, number, began_with=began_with)
-                (tools[name],) = await made.toolset.list_tools()
+                tools |= {tool.name: tool for tool in await made.toolset.list_tools() if tool.name == name}
             except UsageError as error:
                 if began_with is not None:
                     raise
@@ -248,6 +314,41 @@ class TenantTools:
         """
         (tool,) = await (await self.open(publication.name, publication.number)).toolset.list_tools()
         return tool
+
+    async def check_server(self, name: str, text: str, taken: Collection[str]) -> ServerCard:
+        """The tools of a server that somebody wants to publish, as they are now.
+
+        Args:
+            name: the name.
+            text: its definition.
+            taken: the names of other tools.
+
+        Raises:
+            BadText: something is wrong with the text, the server can not be reached, or the name of a tool is taken.
+        """
+        definition = await off_loop(len(text), read_server, text)
+        card = await self._servers.look(definition)
+        own = {each for each, line in (await self.listed()).items() if line.server != name} | {*taken}
+        problems = []
+        for tool in card.tools:
+            try:
+                shown = shown_name(name, tool).name
+            except UsageError as error:
+                problems.append(TextProblem(str(error)[:300], hint="leave it out by only", path="only"))
+                continue
+            if shown in own:
+                told = f"there is another tool {shown!r} here"
+                problems.append(TextProblem(told, hint="take another name for the server", path="name"))
+        if problems:
+            raise BadText(problems)
+        return card
+
+    def _of_server(self, line: PublicationInUse) -> dict[str, ListedTool]:
+        card = read_server_card(line.about)
+        tools = [self._places.shown(shown_name(line.name, tool)) for tool in card.tools] if card is not None else []
+        return {
+            tool.name: ListedTool(line, structs.replace(tool, from_client=True), server=line.name) for tool in tools
+        }
 
     async def check(self, name: str, text: str, who: Identity) -> CheckedTool:
         """What a text declares that somebody wants to publish under a name.
@@ -282,14 +383,32 @@ class TenantTools:
 
     async def is_in_use(self, name: str) -> bool:
         """Whether a tool of this name is published, and was not taken out of use."""
+        return await self._is_kind_in_use(KIND, name)
+
+    async def is_withdrawn(self, name: str, uses: Mapping[str, int]) -> bool:
+        """Whether a run calls a published tool, or a tool of a published server, that was taken out of use since.
+
+        Args:
+            name: what the run calls.
+            uses: as in `Started.uses`.
+        """
+        if USES + name in uses:
+            return not await self.is_in_use(name)
+        server = await self._server_of(name, uses)
+        return bool(server) and not await self._is_server_in_use(server)
+
+    async def _is_server_in_use(self, name: str) -> bool:
+        return await self._is_kind_in_use(SERVER, name)
+
+    async def _is_kind_in_use(self, kind: str, name: str) -> bool:
         await self._look()
-        if name not in self._in_use:
+        if (kind, name) not in self._in_use:
             made = self._made
-            if await self._definitions.published(KIND, name, tenant=self._tenant) is None:
+            if await self._definitions.published(kind, name, tenant=self._tenant) is None:
                 return False
             if made != self._made:
                 return True
-            self._in_use.add(name)
+            self._in_use.add((kind, name))
         return True
 
     async def _look(self) -> None:
@@ -330,7 +449,7 @@ class PinnedTools:
         if call.name not in self._tools:
             raise UnknownTool("There is no tool {call!r}.", call=call.name)
         try:
-            made = await self._own.open(call.name, self._uses[USES + call.name], began_with=self._uses)
+            made = await self._own.open(call.name, began_with=self._uses)
         except (UsageError, JournalError):
             raise Unavailable("The tool {call!r} can not be used now. Nothing was done.", call=call.name) from None
         return await made.toolset.execute(call, context)
@@ -342,11 +461,9 @@ class _Published(Wrapper):
     def __init__(
         self,
         toolset: Toolset,
-        name: str,
-        is_in_use: _IsInUse,
+        is_in_use: Callable[[], Awaitable[bool]],
         label: Callable[[Tool], Tool],
     ) -> None:
-        self._name = name
         self._is_in_use = is_in_use
         self._label = label
         super().__init__(toolset)
@@ -362,14 +479,9 @@ class _Published(Wrapper):
             Unavailable: nobody can tell whether it was.
         """
         try:
-            is_in_use = await self._is_in_use(self._name)
+            is_in_use = await self._is_in_use()
         except JournalError:
             raise Unavailable("Nobody can tell now whether the tool is in use. Nothing was done.") from None
         if not is_in_use:
             raise PermissionDenied("The tool {call!r} was taken out of use. Nothing was done.", call=call.name)
         return await super().execute(call, context)
-
-
-class _IsInUse(Protocol):
-    async def __call__(self, name: str) -> bool:
-        """Whether something is published under a name."""

@@ -18,6 +18,7 @@ from ....core.definition import (
     BadText,
     DefinitionChange,
     NameTaken,
+    OperatorOnly,
     ReadDefinition,
     TextProblem,
     UnderstatedEffects,
@@ -97,7 +98,7 @@ class _Handlers:
         items = []
         for name in names[: query.limit]:
             line = in_use.get(name)
-            told = (line.about, line.number, line.digest) if line is not None else ("", 0, "")
+            told = (self._kind.told(line.about), line.number, line.digest) if line is not None else ("", 0, "")
             items.append(DefinitionInfo(name=name, about=told[0], version=told[1], digest=told[2]))
         following = write_cursor(items[-1].name) if len(names) > len(items) else None
         return ApiReply(DefinitionPage(items=tuple(items), next=following))
@@ -393,6 +394,7 @@ def bad_definition(bad: BadText) -> Refusal:
         Problem(f"line {each.line}, column {each.column}", "definition", each.message) for each in bad.problems
     )
     code = "effects" if isinstance(bad, UnderstatedEffects) else "definition"
+    code = "operator_only" if isinstance(bad, OperatorOnly) else code
     return Refusal(422, code, "Something is wrong with the definition: {why}.", problems=problems, why=bad.problems[0])
 
 

@@ -14,6 +14,7 @@ from ....core.process.worker_thread import off_loop
 from ....core.stored.definitions import Definitions, reference
 from ....toolsets.declared.declaration import read_declaration
 from ....toolsets.declared.published import KIND as TOOL
+from ....toolsets.declared.server import SERVER
 from ....workflow.definition.graph import nodes_in
 from ....workflow.definition.settings import WorkflowNode
 from ....workflow.definition.tool_names import tool_names
@@ -75,6 +76,8 @@ def _in_tool(text: str) -> Iterator[_Named]:
     for kind, written in ((WORKFLOW, declared.workflow), (AGENT, declared.agent)):
         if written:
             yield _reference(kind, written)
+    if declared.mcp is not None or declared.a2a is not None:
+        yield SERVER, declared.mcp.server if declared.mcp is not None else declared.a2a.agent, False  # type: ignore[union-attr]
 
 
 def _in_workflow(text: str) -> Iterator[_Named]:

@@ -47,6 +47,10 @@ async def _means(api: Api, who: Identity, name: str) -> str:
         return "a workflow of the settings"
     if name in api.agents.names:
         return "an agent"
+    own = api.published.tools_of(who.tenant)
+    line = (await own.listed()).get(name) if own is not None else None
+    if line is not None and line.server:
+        return f"a tool of the server {line.server!r}"
     for tool in await api.runner.list_tools():
         if tool.name == name:
             return "a tool"
