@@ -151,3 +151,17 @@ def test_mcp_servers_are_looked_at_and_none_is_started_that_was_not_approved(run
     failed = run("doctor", "--json")
     assert (failed.exit_code, findings(failed)["mcp"]["verdict"]) == (1, "bad")
     assert findings(run("doctor", "--json", "--mcp", "gone"))["mcp"]["verdict"] == "bad"
+
+
+def test_it_names_agents_with_a_memory_that_keys_can_reach_which_several_may_have(run: Run, home: Path) -> None:
+    (home / "actum.toml").write_text(
+        'journal = "runs.db"\n[agents.desk]\nmodel = "embedded"\nmemory = "user"\n[agents.cook]\nmodel = "embedded"\n'
+    )
+    assert "memory" not in findings(run("doctor", "--json"))
+    for words in (("all",), ("mine", "--personal"), ("cooks", "--agent", "cook")):
+        assert run("keys", "add", *words).exit_code == 0
+    found = findings(run("doctor", "--json"))["memory"]
+    assert found["verdict"] == "warn"
+    assert found["found"].startswith("desk: ")
+    assert found["found"].endswith(": all")
+    assert "--personal" in found["advice"]

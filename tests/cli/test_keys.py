@@ -30,6 +30,7 @@ def test_a_key_is_shown_once_with_all_that_it_may_do_and_is_dead_for_good_when_r
     run: Run, tmp_path: Path
 ) -> None:
     words = "--user ann --role clerk --tenant north --scope tools --tool crm_* --agent desk --model gpt-5 --expires 30d"
+    words += " --personal"
     added = run("keys", "add", "ci", *words.split(), *RECORD)
     assert added.exit_code == 0, added.output
     (text,) = added.stdout.split()
@@ -50,6 +51,7 @@ def test_a_key_is_shown_once_with_all_that_it_may_do_and_is_dead_for_good_when_r
         "agents": ["desk"],
         "speaks_for": "",
         "hang_up": "",
+        "personal": True,
         "made_by": who(),
         "state": "valid",
         "revoked_at": None,

@@ -118,6 +118,11 @@ class AgentParts:
         other._named = AgentName(naming, latest)
         return other if naming.memory is None else other.with_memory(read_memory(naming.memory, naming.name))
 
+    @property
+    def remembers_users(self) -> bool:
+        """Whether what a user says in one conversation is found in another."""
+        return self.memory is not None and self.memory.user
+
     def with_memory(self, memory: Memory | None) -> Self:
         """The same agent with another memory, and the tools of the memory."""
         other = copy.copy(self)

@@ -38,6 +38,7 @@ class Identity(Struct, frozen=True, kw_only=True):
             is a program, and the words are the client's own.
         hang_up: what becomes of a run when the client hangs up that asked for it at the models door: it goes on, or
             `end`.
+        personal: whether one person alone has this key: then the memory of this person works at every door.
         tools, models, agents: patterns of the names that the user may use with this key, such as `crm_*`; all names
             when empty. What an agent does on the way is the agent's affair: its own tools are not looked up here.
         session: the id of the session of a browser in which the request was made; empty for any other request.
@@ -51,6 +52,7 @@ class Identity(Struct, frozen=True, kw_only=True):
     issuer: str = ""
     speaks_for: Literal["", "user", "program"] = ""
     hang_up: Literal["", "end"] = ""
+    personal: bool = False
     tools: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
@@ -58,10 +60,10 @@ class Identity(Struct, frozen=True, kw_only=True):
 
     @property
     def is_one_person(self) -> bool:
-        """Whether one person is behind the request: somebody who logged in, or the only user where no key is wanted.
-        Behind a key there may be many people.
+        """Whether one person is behind the request: somebody who logged in or has a personal key, or the only user
+        where no key is wanted. Behind any other key there may be many people.
         """
-        return not self.key_id or bool(self.session or self.issuer)
+        return self.personal or not self.key_id or bool(self.session or self.issuer)
 
     def may_use(self, kind: Usable, name: str) -> bool:
         """Whether this key may use a tool, a model or an agent, as far as that is not the policy's to say.

@@ -83,6 +83,11 @@ def read_memory(said: Memory | MemoryWord | None, name: str) -> Memory | None:
     return structs.replace(found, space=name[:SPACE_CHARS_MAX])
 
 
+def remembers_users(said: Memory | MemoryWord | None) -> bool:
+    """Whether a memory, or the word for it, goes across conversations."""
+    return said.user if isinstance(said, Memory) else said == "user"
+
+
 def memory_part(memory: Memory | None) -> Json:
     """What the digest of an agent covers of its memory."""
     if memory is None:

@@ -66,6 +66,7 @@ async def make_key(
     expires_at: float = 0.0,
     speaks_for: Literal["", "user", "program"] = "",
     hang_up: Literal["", "end"] = "",
+    personal: bool = False,
     clock: Clock | None = None,
 ) -> MadeKey:
     """Make a key, keep it beside a journal, and put on record who did so.
@@ -76,7 +77,7 @@ async def make_key(
         by: who makes the key.
         by_key: the id of the key with which `by` showed who they are; empty at a terminal.
         user: whose calls the key makes; the name of the key when empty.
-        roles, tenant, scopes, tools, models, agents, expires_at, speaks_for, hang_up: as in `Key`.
+        roles, tenant, scopes, tools, models, agents, expires_at, speaks_for, hang_up, personal: as in `Key`.
         clock: the time.
 
     Returns:
@@ -115,6 +116,7 @@ async def make_key(
         expires_at=expires_at,
         speaks_for=speaks_for,
         hang_up=hang_up,
+        personal=personal,
         made_at=now,
         made_by=by,
     )

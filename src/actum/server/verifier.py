@@ -76,6 +76,7 @@ def identity_of_key(key: Key) -> Identity:
         tenant=key.tenant,
         speaks_for=key.speaks_for,
         hang_up=key.hang_up,
+        personal=key.personal,
         tools=key.tools,
         models=key.models,
         agents=key.agents,

@@ -78,14 +78,22 @@ async def desk(
     model: ScriptedModel | None = None,
     passing: Mapping[str, ModelRoute] | None = None,
     limits: Limits | None = None,
+    memory: Literal["user"] | None = None,
 ) -> AsyncIterator[Desk]:
-    """A server with the agent `desk`, and keys: of `ann`, of `bob`, of `ann` who may also approve, of a program, and of
-    an `ann` of another tenant. `passing` are models whose requests are passed on.
+    """A server with the agent `desk`, and keys: of `ann`, of `bob`, of `ann` who may also approve, of a program, of
+    an `ann` of another tenant, and one that `ann` alone has. `passing` are models whose requests are passed on.
     """
     model = model or ScriptedModel(script)
     journal = open_journal(path) if path is not None else None
     agent: Agent[object] = Agent(
-        model, tools, name="desk", policy=policy, journal=journal, instructions="You help.", limits=limits
+        model,
+        tools,
+        name="desk",
+        policy=policy,
+        journal=journal,
+        instructions="You help.",
+        limits=limits,
+        memory=memory,
     )
     runner = Runner(name="server", journal=agent.journal)
     api = Api(runner, GivenAgents({"desk": agent}), clock or SystemClock())
@@ -96,6 +104,7 @@ async def desk(
         "boss": new_key("boss", principal="ann", scopes=["runs", "approve"]),
         "approver": new_key("approver", scopes=["approve"]),
         "program": new_key("program", scopes=["runs"], speaks_for="program"),
+        "personal": new_key("personal", principal="ann", scopes=["runs"], personal=True),
         "ann-2": new_key("ann-2", principal="ann", tenant="other", scopes=["runs", "approve"]),
     }
     doors: list[RouteGroup] = [

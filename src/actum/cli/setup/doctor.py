@@ -37,10 +37,12 @@ from ...core.tool import Tool
 from ...journal.export import Report, check_journal
 from ...journal.memory import MemoryJournal
 from ...journal.mismatch import mismatch
+from ...memory.memory import remembers_users
 from ...models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ...models.local_servers import find_local_models
 from ...sandbox.backend import backend_named
 from ...sandbox.layers import INSTEAD, layers
+from ...server.verifier import identity_of_key
 from ...storage.tokens import PLAIN_ADVICE
 from ...toolsets.http.credentials import schemes_without
 from ...toolsets.wrappers import label_problems
@@ -63,6 +65,7 @@ PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 ENDPOINT_S_MAX = 60.0
 LOCAL_SHOWN_MAX = 5
+KEYS_SHOWN_MAX = 10
 VERDICT_COLUMNS = 5
 WAITING_S_MAX = 60.0
 """A task that could begin and has waited for longer has no worker."""
@@ -139,8 +142,8 @@ async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[Check
         take(finding)
     for finding in _egress(settings.egress, os.environ):
         take(finding)
-    for name in settings.agents:
-        take(await _agent(settings, name))
+    for finding in [await _agent(settings, name) for name in settings.agents] + await _memories(settings):
+        take(finding)
     for name in settings.workflows:
         take(await _workflow(settings, name))
     if settings.tool_labels:
@@ -377,6 +380,31 @@ async def _agent(settings: Settings, name: str) -> CheckFinding:
     except ActumError as error:
         return CheckFinding("bad", "agent", f"{name}: {error}", f"mend [agents.{name}]")
     return CheckFinding("ok", "agent", f"{name}, {digest[:12]}")
+
+
+async def _memories(settings: Settings) -> list[CheckFinding]:
+    """The agents that remember their users and can be used with keys behind which there may be many people."""
+    remembering = [name for name, agent in settings.agents.items() if remembers_users(agent.memory)]
+    if not remembering:
+        return []
+    try:
+        async with options.journal(settings) as opened:
+            now = time.time()
+            keys = [key for key in await opened.keys.all() if key.is_valid(now) and not key.personal]
+    except ActumError:
+        return []  # told by `_journal`
+    reaching = {name: [key.id for key in keys if identity_of_key(key).may_use("agent", name)] for name in remembering}
+    return [
+        CheckFinding(
+            "warn",
+            "memory",
+            f"{name}: all who use one of these keys share its memory at /v1/runs, and have none at the model APIs: "
+            f"{', '.join(ids[:KEYS_SHOWN_MAX])}",
+            "actum keys add NAME --personal, where one person alone has the key",
+        )
+        for name, ids in reaching.items()
+        if ids
+    ]
 
 
 async def _workflow(settings: Settings, name: str) -> CheckFinding:

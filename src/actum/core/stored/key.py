@@ -43,7 +43,7 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
         tenant: the tenant that the user belongs to.
         tools, models, agents: patterns of the names that the key may use, such as `crm_*`; all names when empty.
         expires_at: seconds since 1970; 0 for never.
-        speaks_for, hang_up: as in `core.identity.Identity`.
+        speaks_for, hang_up, personal: as in `core.identity.Identity`.
         made_at, made_by: when the key was made, in seconds since 1970, and by whom.
         revoked_at, revoked_by: when the key was revoked, and by whom; 0 while the key was not revoked. A key that was
             seen to have ended is revoked by `CLOCK`, so that it stays ended when the clock goes back.
@@ -61,6 +61,7 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
     expires_at: float = 0.0
     speaks_for: Literal["", "user", "program"] = ""
     hang_up: Literal["", "end"] = ""
+    personal: bool = False
     made_at: float = 0.0
     made_by: str = ""
     revoked_at: float = 0.0
@@ -95,6 +96,7 @@ def new_key(
     expires_at: float = 0.0,
     speaks_for: Literal["", "user", "program"] = "",
     hang_up: Literal["", "end"] = "",
+    personal: bool = False,
     made_at: float = 0.0,
     made_by: str = "",
 ) -> tuple[str, Key]:
@@ -102,8 +104,8 @@ def new_key(
 
     Args:
         id: letters, digits and hyphens, 40 at most.
-        principal, roles, scopes, tenant, tools, models, agents, expires_at, speaks_for, hang_up, made_at,
-            made_by: as in `Key`.
+        principal, roles, scopes, tenant, tools, models, agents, expires_at, speaks_for, hang_up, personal,
+            made_at, made_by: as in `Key`.
 
     Returns:
         The text of the key, to be shown once, and the `Key` to keep.
@@ -131,6 +133,7 @@ def new_key(
         expires_at=expires_at,
         speaks_for=speaks_for,
         hang_up=hang_up,
+        personal=personal,
         made_at=made_at,
         made_by=made_by,
     )

@@ -43,6 +43,7 @@ class KeyBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         speaks_for: `user` where the client says only what its user said, so that rules take its values as the user's;
             `program` where its words are its own.
         hang_up: `end` where a run that was asked for at a model API ends when the client hangs up.
+        personal: one person alone has the key, whose memory works at the model APIs and at A2A, too.
     """
 
     id: Name
@@ -55,6 +56,7 @@ class KeyBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     expires_at: Moment = 0.0
     speaks_for: Literal["", "user", "program"] = ""
     hang_up: Literal["", "end"] = ""
+    personal: bool = False
 
 
 class KeyInfo(Struct, frozen=True, kw_only=True):
@@ -69,7 +71,7 @@ class KeyInfo(Struct, frozen=True, kw_only=True):
         scopes: what the key allows.
         tools, models, agents: patterns of the names that the key may use; all names where there are none.
         expires_at: when the key ends, in seconds since 1970; null for never.
-        speaks_for, hang_up: as in `KeyBody`.
+        speaks_for, hang_up, personal: as in `KeyBody`.
         made_at: when the key was made, in seconds since 1970.
         made_by: who made the key.
         revoked_at: when the key was revoked; null where it was not.
@@ -88,6 +90,7 @@ class KeyInfo(Struct, frozen=True, kw_only=True):
     expires_at: float | None
     speaks_for: Literal["", "user", "program"]
     hang_up: Literal["", "end"]
+    personal: bool
     made_at: float
     made_by: str
     revoked_at: float | None
@@ -160,6 +163,7 @@ async def add_key(api: Api, asked: ApiRequest[None, KeyBody]) -> ApiReply:
             expires_at=body.expires_at,
             speaks_for=body.speaks_for,
             hang_up=body.hang_up,
+            personal=body.personal,
             clock=api.clock,
         )
     except UsageError as error:
@@ -213,6 +217,7 @@ def key_info(key: Key, now: float) -> KeyInfo:
         expires_at=key.expires_at or None,
         speaks_for=key.speaks_for,
         hang_up=key.hang_up,
+        personal=key.personal,
         made_at=key.made_at,
         made_by=key.made_by,
         revoked_at=key.revoked_at if key.was_revoked else None,
@@ -331,6 +336,9 @@ _ADD = Command(
                 ),
             )
         ),
+        "personal": CommandOption(
+            help="One person alone has the key: what is remembered of the person works at the model APIs, too."
+        ),
     },
     show=_told_of_added,
 )
@@ -368,6 +376,7 @@ _KEY = {
     "expires_at": ASKED_AT + 2_592_000,
     "speaks_for": "",
     "hang_up": "",
+    "personal": False,
     "made_at": ASKED_AT,
     "made_by": "root",
     "revoked_at": None,

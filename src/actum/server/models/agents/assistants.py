@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -55,7 +55,7 @@ from .assistant_requests import (
 )
 from .assistant_view import IS_ACTIVE, AssistantRun, EventWriter, event
 from .conversations import Conversations
-from .endpoints import Methods, fields_of_body, forget, json_response, page_of
+from .endpoints import Methods, fields_of_body, forget, json_response, memory_header, page_of
 from .history import own_words
 from .ids import AnswerRef
 from .placing import GO_ON, GoOn, Placing
@@ -408,12 +408,13 @@ class Assistants:
         job = await self._api.begin(start, carry_out)
         run = await self._run(start.run_id, thread, who)
         if events is None:
-            return json_response(run.told())
+            return json_response(run.told(), memory_header(agent, who))
         if job is not None:
             job.task.add_done_callback(lambda _: events.put_nowait(None))
         opened = event("thread.run.created", run.told()) + event("thread.run.in_progress", run.told())
         telling = Telling(run_id=start.run_id, ref=AnswerRef(start.run_id), who=who, events=events, door=wanted.door)
-        return _stream_of(self._stream(telling, thread, EventWriter(run, 0), opened))
+        stream = self._stream(telling, thread, EventWriter(run, 0), opened)
+        return _stream_of(stream, memory_header(agent, who))
 
     async def _stream(self, telling: Telling, thread: str, writer: EventWriter, opened: bytes) -> AsyncIterator[bytes]:
         yield opened
@@ -548,8 +549,9 @@ def _ended_steps(before: AssistantRun, run: AssistantRun) -> bytes:
     return b"".join([event(f"thread.run.step.{step['status']}", step) for step in ended])
 
 
-def _stream_of(body: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(body, media_type="text/event-stream", headers={"cache-control": "no-cache"})
+def _stream_of(body: AsyncIterator[bytes], headers: Mapping[str, str] | None = None) -> Response:
+    own = {"cache-control": "no-cache"}
+    return StreamingResponse(body, media_type="text/event-stream", headers={**own, **(headers or {})})
 
 
 def _of_agent(name: str) -> JsonObject:

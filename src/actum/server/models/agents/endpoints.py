@@ -10,6 +10,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from ....agents.agent import Agent
 from ....core.errors import Busy, ModelError, UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.json import Json, JsonObject
@@ -21,6 +22,7 @@ from ..refused import DO_NOT_RETRY, Refused
 from ..routes import in_its_form
 
 Endpoint = Callable[[HttpRequest], Awaitable[Response]]
+MEMORY_HEADER = "x-actum-memory"
 LIMIT = 20
 LIMIT_MAX = 100
 
@@ -70,9 +72,14 @@ async def fields_of_body(http: HttpRequest) -> JsonObject:
     return await off_loop(len(body), read_body, body) if body.strip() else {}
 
 
-def json_response(body: JsonObject) -> Response:
+def json_response(body: JsonObject, headers: Mapping[str, str] | None = None) -> Response:
     """An answer of JSON."""
-    return Response(msgspec.json.encode(body), media_type="application/json")
+    return Response(msgspec.json.encode(body), media_type="application/json", headers=headers)
+
+
+def memory_header(agent: Agent[object], who: Identity) -> dict[str, str]:
+    """The header that says that an agent answers without the memory of its users, since several may have this key."""
+    return {MEMORY_HEADER: "off"} if agent.remembers_users and not who.is_one_person else {}
 
 
 def page_of(items: Sequence[JsonObject], http: HttpRequest) -> JsonObject:

@@ -49,7 +49,7 @@ from ..surface import CHAT, RESPONSES
 from .answer import AnswerFold, Ending, LiveAnswer, Piece, Said
 from .assistants import Assistants
 from .conversations import Conversations
-from .endpoints import refused
+from .endpoints import memory_header, refused
 from .failure import STATUS_HEADER, failed_response, failure
 from .ids import AnswerRef
 from .items import answer_fold
@@ -267,9 +267,10 @@ class AgentExecutor:
             raise UsageError("background: an answer that is not stored can not be asked for later")
         events: asyncio.Queue[Event | None] | None = asyncio.Queue() if asked.stream and not in_background else None
         begun: RunJob | None = None
+        of_memory: dict[str, str] = {}
         if isinstance(place, Begin):
             run_id, begins = place.start.run_id, 0
-            begun = await self._begin(asked, turn, agent, place, events)
+            begun, of_memory = await self._begin(asked, turn, agent, place, events)
         else:
             run_id, begins = place.recorded.run_id, place.begins
             if isinstance(place, GoOn):
@@ -278,7 +279,7 @@ class AgentExecutor:
         lost = turn.lost
         if turn.tool_choice is not None and not isinstance(place, Begin):
             lost += (Loss("tool_choice", str(turn.tool_choice), "the run goes on with the choice that it began with"),)
-        headers = {RUN_HEADER: run_id, **lost_header(lost)}
+        headers = {RUN_HEADER: run_id, **lost_header(lost), **of_memory}
         if place.disagrees:
             headers[HISTORY_HEADER] = "disagrees"
         recorded = await self._placing.own(run_id, who)
@@ -321,8 +322,10 @@ class AgentExecutor:
 
     async def _begin(
         self, asked: ModelRequest, turn: AskedTurn, name: str, place: Begin, events: asyncio.Queue[Event | None] | None
-    ) -> RunJob | None:
-        """Begin a run, unless the same request has begun it before."""
+    ) -> tuple[RunJob | None, dict[str, str]]:
+        """Begin a run, unless the same request has begun it before; with the header that says how the run stands to the
+        memory of its user.
+        """
         who = asked.identity
         agent = await self._api.agent(who, name, conversation=place.conversation)
         self._api.check_question(agent, place.question)
@@ -350,7 +353,7 @@ class AgentExecutor:
             )
 
         job = await self._api.begin(place.start, carry_out)
-        return self._told(job, events)
+        return self._told(job, events), memory_header(agent, who)
 
     async def with_tools(
         self, agent: Agent[object], tools: Sequence[Tool], answer_schema: JsonObject | None = None
