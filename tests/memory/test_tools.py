@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from msgspec import structs
 
-from actum import Agent, Rules, ToolCall
+from actum import Agent, Rule, Rules, ToolCall
 from actum.agents.identity import Naming
 from actum.core.interfaces import Journal
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, UserMessage
+from actum.core.policy import Facts
+from actum.events import MemoryKept
 from actum.journal.memory import MemoryJournal
 from actum.memory.feature import FEATURE
 from actum.memory.notes import NOTES
+from actum.memory.tools import MemoryTools
+from actum.policy.rules import CAREFUL
 from actum.testing import ScriptedModel
 from tests.storage.conftest import Store, file, store
 
@@ -155,3 +160,27 @@ async def test_what_a_user_lets_be_forgotten_is_never_found_again_nor_the_turns_
             "Which colour has my boat?", principal="ann"
         )
     ).recalled
+
+
+async def test_a_policy_that_asks_before_every_effect_does_not_ask_a_second_time_to_forget() -> None:
+    journal = MemoryJournal()
+    (kept,) = await asked(journal, ("remember", {"quote": "My boat is red"}), said=MONDAY)
+    ids: dict[str, Json] = {"ids": [of(kept)["id"]]}
+    calls = [ToolCall("c1", "recall", {"query": "boat"}), ToolCall("c2", "forget_memory", ids)]
+    for policy, kinds in ((CAREFUL, ["elicitation"]), (Rules(Rule("ask", "forget_memory")), ["approval"])):
+        model = ScriptedModel([Reply.of(calls=[call]) for call in calls])
+        agent = Agent(model, name="desk", journal=journal, memory="user", policy=policy)
+        paused = await agent.run("Forget it.", principal="ann")
+        assert [each.kind for each in paused.pending] == kinds
+    tool = (await MemoryTools("desk").list_tools())[2]
+    foreign = structs.replace(tool, foreign=True)
+    assert CAREFUL.decide(foreign, calls[1], Facts()).verdict == "ask"
+
+
+async def test_those_who_watch_are_told_what_is_kept_once() -> None:
+    keep = [Reply.of(calls=[ToolCall(f"c{at}", "remember", {"quote": "my boat is RED"})]) for at in range(2)]
+    agent = Agent(ScriptedModel([*keep, "Kept."]), name="desk", memory="user")
+    events = [each async for each in agent.stream(MONDAY, principal="ann")]
+    (kept,) = [each for each in events if isinstance(each, MemoryKept)]
+    assert (kept.text, kept.kind, kept.space) == ("my boat is RED", "fact", "desk")
+    assert kept.id.startswith("mem_")

@@ -294,6 +294,22 @@ class ChildEvent(Struct, frozen=True, tag="child_event"):
     event: Event
 
 
+class MemoryKept(Struct, frozen=True, tag="memory_kept"):
+    """Words of the user are remembered from now on.
+
+    Attributes:
+        id: the note.
+        text: the words.
+        kind: `preference` where the words are told to the model in every conversation, else `fact`.
+        space: the memory space.
+    """
+
+    id: str
+    text: str
+    kind: str
+    space: str
+
+
 class RunFinished(Struct, Generic[Output], frozen=True, tag="run_finished"):
     """The last event of every run."""
 
@@ -306,6 +322,7 @@ PlainEvent = (
     | ReplyFinished
     | AnswerRefused
     | PlanChanged
+    | MemoryKept
     | CallStarted
     | CallProgress
     | CallFinished

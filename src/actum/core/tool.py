@@ -63,6 +63,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         foreign: it comes from another party (an MCP server, an agent, an API) and its own word is not trusted.
         from_client: a client of a server sent the definition; see `paths_are_local`. No part of the digest.
         approval: every use waits for a person's approval, whatever the policy says.
+        confirms: its own code asks the user before it changes anything, and shows what is meant. A policy that asks
+            before every side effect does not ask a second time. Not believed of a foreign tool.
         sinks: parameters that say where something goes or who gets it; all others are content. Empty: no parameter says
             so. None: not declared, and any parameter may say so. See `journal.grant`.
         trusted: fields of the result (`account.balance`; an empty path for its text) that nobody else could have
@@ -106,6 +108,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     foreign: bool = False
     from_client: bool = False
     approval: bool = False
+    confirms: bool = False
     sinks: tuple[str, ...] | None = None
     trusted: tuple[str, ...] = ()
     sequential: bool = False

@@ -15,6 +15,7 @@ from math import inf
 
 from ..core.call import Problem, ToolCall, ToolResult
 from ..core.errors import InvalidArguments, JournalError, PermissionDenied
+from ..core.event import MemoryKept
 from ..core.interfaces import Context, Journal
 from ..core.json import Json, JsonObject, dumps
 from ..core.language.words import terms_of
@@ -87,6 +88,7 @@ FORGET_TOOL = Tool(
         ["ids"], ids={"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": FOUND_MAX}
     ),
     effects=frozenset({"destroy"}),
+    confirms=True,
     idempotent=True,
     sequential=True,
     sinks=(),
@@ -154,7 +156,10 @@ class MemoryTools:
             await journal.sync(context.run_id)
 
         await journal.sync(context.run_id)
-        return _note(await keep(journal, context.user, kept, put_on_record))
+        note = await keep(journal, context.user, kept, put_on_record)
+        if context.emit is not None and note.id == kept.id:
+            context.emit(MemoryKept(note.id, note.said, note.kind, note.space))
+        return _note(note)
 
     async def _forget(self, arguments: JsonObject, context: Context, journal: Journal) -> Json:
         ids = [str(each) for each in arguments["ids"]] if isinstance(arguments["ids"], list) else []

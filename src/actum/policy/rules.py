@@ -331,7 +331,7 @@ class Rules:
             return _READS
         if tool.effects is None:
             return _UNDECLARED if tool.foreign else _PASSED
-        return _EFFECT
+        return _PASSED if tool.confirms and not tool.foreign else _EFFECT
 
 
 def _plain(name: str) -> str:

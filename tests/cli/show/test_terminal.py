@@ -13,7 +13,7 @@ from actum.cli.show.terminal import (
 )
 from actum.cli.show.trace import Trace
 from actum.core.call import ToolCall, ToolResult
-from actum.core.event import CallFinished, CallStarted, ReplyFinished, RunStarted, TextDelta, ThoughtEnded
+from actum.core.event import CallFinished, CallStarted, MemoryKept, ReplyFinished, RunStarted, TextDelta, ThoughtEnded
 from actum.core.message import Reply
 from actum.core.visible import visible
 
@@ -83,3 +83,15 @@ async def test_a_call_that_never_ends_does_not_hide_the_others(capsys: pytest.Ca
     trace.show(CallFinished(calls[1], ToolResult("b", structured=1), 0.1))
     trace.close()
     assert "    call  b" in capsys.readouterr().out
+
+
+def test_a_person_sees_what_is_remembered_without_signs_that_a_terminal_obeys(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    trace = Trace(Terminal(), verbose=False)
+    trace.show(MemoryKept("mem_1", "I eat\x1b[2J no nuts", "fact", "desk"))
+    trace.close()
+    told = capsys.readouterr().err
+    assert told.startswith('Remembered: "I eat')
+    assert "(mem_1)" in told
+    assert "\x1b[2J" not in told

@@ -33,6 +33,7 @@ from ...core.event import (
     CallStarted,
     ChildEvent,
     Event,
+    MemoryKept,
     NodeFinished,
     NodeProgress,
     NodeStarted,
@@ -137,7 +138,7 @@ class Trace:
             case TextDelta():
                 self._stream(event.text)
                 return
-            case ThoughtEnded() | AnswerRefused() | PlanChanged():
+            case ThoughtEnded() | AnswerRefused() | PlanChanged() | MemoryKept():
                 self._show_beside(event)
                 return
             case CallProgress() if not self.verbose:
@@ -192,12 +193,17 @@ class Trace:
             sys.stdout.write(visible(text))
             sys.stdout.flush()
 
-    def _show_beside(self, event: ThoughtEnded | AnswerRefused | PlanChanged) -> None:
-        """The plan has changed; or what was streamed was no answer, so that is said, and the answer begins anew."""
+    def _show_beside(self, event: ThoughtEnded | AnswerRefused | PlanChanged | MemoryKept) -> None:
+        """The plan has changed; words are remembered; or what was streamed was no answer, so that is said, and the
+        answer begins anew.
+        """
         self._terminal.waiting.end()
         if isinstance(event, PlanChanged):
             if self.verbose:
                 self._terminal.line("plan", lines_of(event.plan), "dim")
+        elif isinstance(event, MemoryKept):
+            self._end_stream()
+            self._terminal.note('Remembered: "{text}" ({id})', text=shorten(event.text, VALUE_MAX), id=event.id)
         elif isinstance(event, AnswerRefused):
             self._end_stream()
             self._terminal.line("refused", shorten(event.reason, VALUE_MAX), "dim")
