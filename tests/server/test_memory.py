@@ -13,8 +13,8 @@ import pytest
 
 from bench.serve_memory import WAYS, Talks, ask_all, served
 
-SESSIONS = 40  # each of the eight users has as many
-REQUESTS = 200
+SESSIONS = 24  # three for each of the eight users; each is begun anew once within these requests
+REQUESTS = 120
 NOISE = 20
 """What is under way or was asked for last may differ by as much."""
 FILLS = {"mcp_left"}
@@ -26,19 +26,22 @@ STOCKS = {"actum.core.run.ids:_stock"}
 
 
 def _kept() -> Counter[str]:
-    """How many objects of each class of ours there are, and how much their registries and those of our modules hold."""
+    """How many objects of each class of ours were made since the last `gc.freeze`, and how much their registries and
+    those of our modules hold."""
     gc.collect()
     kept = Counter[str]()
-    for each in gc.get_objects():
+    named: list[object] = []
+    for module_name, module in list(sys.modules.items()):
+        if _is_ours(module_name):
+            for field, value in list(vars(module).items()):
+                kept[f"{module_name}:{field}"] += _length(value)
+                named.append(value)
+    for each in {id(each): each for each in (*named, *gc.get_objects())}.values():
         if _is_ours(str(type(each).__module__)):
             name = f"{type(each).__module__}.{type(each).__qualname__}"
             kept[name] += 1
             for field, value in _fields(each):
                 kept[f"{name}.{field}"] += _length(value)
-    for module_name, module in list(sys.modules.items()):
-        if _is_ours(module_name):
-            for field, value in list(vars(module).items()):
-                kept[f"{module_name}:{field}"] += _length(value)
     return kept
 
 
@@ -58,6 +61,8 @@ def _length(value: object) -> int:
 
 @pytest.mark.parametrize("way", sorted(WAYS.keys() - FILLS))
 async def test_nothing_is_kept_of_a_request_that_is_over(way: str, tmp_path: Path) -> None:
+    gc.collect()
+    gc.freeze()  # what other tests left behind is looked at by none of the looks below
     async with served(tmp_path) as (client, keys):
         ask = WAYS[way](Talks(client, SESSIONS))
         await ask_all(ask, range(REQUESTS), keys)
