@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -20,6 +21,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from actum.core.stored.key import new_key
+from actum.storage.place import open_journal
+from tests.postgres import PostgresServer
 from tests.sources import ROOT
 from tests.test_wheel import SCRIPTS, needed
 
@@ -70,26 +74,34 @@ def packages_of(wheel: Path) -> set[str]:
 
 
 class Environment:
-    """A clean environment with actum in it, a folder of its own, and a journal.
+    """A clean environment with actum in it; each test has a folder and a journal of its own there.
 
     Args:
         folder: where it is made.
         dependencies: the packages that actum needs.
         wheels: of actum and of the features.
-        journal: the file or the address of the journal.
+
+    Attributes:
+        home: the folder in which commands are typed.
     """
 
-    def __init__(self, folder: Path, dependencies: Path, wheels: Mapping[str, Path], journal: str) -> None:
-        self.home = folder / "home"
-        self.home.mkdir()
+    def __init__(self, folder: Path, dependencies: Path, wheels: Mapping[str, Path]) -> None:
+        self.home = folder
         self._wheels = wheels
-        self._journal = journal
+        self._journal = ""
         place = folder / "environment"
         venv.create(place, with_pip=False, symlinks=os.name != "nt")
         self.scripts = place / SCRIPTS.name
         (self.packages,) = place.glob("[Ll]ib/**/site-packages")
         (self.packages / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
         self.install("actum")
+        # What each process would compile anew as long as two of them have not ended.
+        compiling: list[str | Path] = [self.scripts / "python", "-m", "compileall", "-q", self.packages / "actum"]
+        subprocess.run(compiling, cwd=folder, check=True)
+
+    def enter(self, home: Path, journal: str) -> None:
+        """Type commands in another folder, with the file or the address of another journal."""
+        self.home, self._journal = home, journal
 
     def install(self, name: str) -> None:
         how = ("--quiet", "--no-config", "--offline", "--no-cache", "--no-deps", "--link-mode=copy")
@@ -151,12 +163,18 @@ class Environment:
             assert process.stderr is not None
             process.stderr.close()
 
-    def key(self, name: str, tenant: str, *scopes: str) -> str:
-        words = [word for scope in scopes for word in ("--scope", scope)]
-        told = self.types("keys", "add", name, "--user", name, "--tenant", tenant, *words)
-        found = re.search(r"\b(actum_\S+|ak_\S+)", told)
-        assert found is not None, told
-        return found[1]
+    def keys(self, *wanted: tuple[str, str, str]) -> list[str]:
+        """New keys, each of a user of a tenant, with a scope."""
+        made = [new_key(user, principal=user, tenant=tenant, scopes=(scope,)) for user, tenant, scope in wanted]
+
+        async def add() -> None:
+            journal = open_journal(self._journal)
+            for _, key in made:
+                await journal.keys.add(key)
+            await journal.close()
+
+        asyncio.run(add())
+        return [text for text, _ in made]
 
 
 def asked(address: str, path: str, key: str, method: str = "GET", body: object = None) -> tuple[int, object]:
@@ -172,10 +190,23 @@ def asked(address: str, path: str, key: str, method: str = "GET", body: object =
         return error.code, json.loads(error.read())
 
 
-def test_bookmarks_from_found_to_uninstalled(
-    tmp_path: Path, dependencies: Path, wheels: Mapping[str, Path], place: str
-) -> None:
-    here = Environment(tmp_path, dependencies, wheels, place)
+@pytest.fixture(scope="module")
+def environment(
+    tmp_path_factory: pytest.TempPathFactory, dependencies: Path, wheels: Mapping[str, Path]
+) -> Environment:
+    return Environment(tmp_path_factory.mktemp("environment"), dependencies, wheels)
+
+
+@pytest.fixture
+def here(environment: Environment, tmp_path: Path) -> Iterator[Environment]:
+    """The environment, in which no feature is installed before and behind a test."""
+    environment.enter(tmp_path, str(tmp_path / "journal.db"))
+    yield environment
+    for feature in ("actum-bookmarks", "actum-promises"):
+        environment.uninstall(feature)
+
+
+def test_bookmarks_from_found_to_uninstalled(here: Environment) -> None:
     here.install("actum-bookmarks")
     assert here.feature() == "bookmarks (actum-bookmarks) is found, and off"
     assert here.types("bookmarks", "list", code=2).startswith("actum: No such command 'bookmarks'")
@@ -197,10 +228,26 @@ def test_bookmarks_from_found_to_uninstalled(
     assert here.types("bookmarks", "remove", added["id"], code=2) == "actum: there is no such bookmark\n"
     assert "bookmarks.removeBookmark" in here.types("audit")
     assert re.search(r"bookmarks +actum-bookmarks +on +1 ", here.types("features"))
-    assert f'{SHOWN} {{"type":"saved"' in here.types("runs", "show", _saved(here))
+    run = _saved(here)
+    assert f'{SHOWN} {{"type":"saved"' in here.types("runs", "show", run)
 
-    before = here.key("ann", "north", "tools")
-    ann, bob = here.key("ann2", "north", "bookmarks"), here.key("bob", "south", "bookmarks")
+    serves_each_tenant_its_own(here)
+    here.set("")
+    assert here.feature() == "bookmarks (actum-bookmarks) is found, and off"
+    assert "not read here" in here.types("runs", "show", run)
+    here.types("bookmarks", "list", code=2)
+    here.uninstall("actum-bookmarks")
+    assert "not read here" in here.types("runs", "show", run)
+    assert here.types("journal", "verify")
+    here.types("journal", "export", run)
+    here.types("features", "drop", "bookmarks", "--yes")
+    assert here.feature() == ""
+
+
+def serves_each_tenant_its_own(here: Environment) -> None:
+    before, ann, bob = here.keys(
+        ("ann", "north", "tools"), ("ann2", "north", "bookmarks"), ("bob", "south", "bookmarks")
+    )
     with here.served() as address:
         assert asked(address, "/v1/bookmarks", before)[0] == 403
         new = {"url": "https://n.example", "title": "N"}
@@ -216,23 +263,25 @@ def test_bookmarks_from_found_to_uninstalled(
         assert {"/v1/bookmarks", "/v1/bookmarks/{id}", "/v1/runs"} <= document["paths"].keys()
         assert document["paths"]["/v1/bookmarks"]["post"]["security"] == [{"key": ["bookmarks"]}]
 
-    run = _saved(here)
+
+def test_bookmarks_are_kept_in_postgresql_as_in_a_file(here: Environment, postgres: PostgresServer) -> None:
+    here.enter(here.home, postgres.new_database())
+    here.install("actum-bookmarks")
+    here.set("[bookmarks]\n")
+    here.types("bookmarks", "add", "https://a.example", "--title", "A")
+    here.types("call", "save_bookmark", "url=https://b.example", "title=B", "--yes")
+    listed = json.loads(here.types("bookmarks", "list", "--json"))["items"]
+    assert [each["title"] for each in listed] == ["B", "A"]
+    assert here.types("bookmarks", "remove", listed[0]["id"]) == ""
+    serves_each_tenant_its_own(here)
+    assert f'{SHOWN} {{"type":"saved"' in here.types("runs", "show", _saved(here))
     here.set("")
-    assert here.feature() == "bookmarks (actum-bookmarks) is found, and off"
-    assert "not read here" in here.types("runs", "show", run)
-    here.types("bookmarks", "list", code=2)
-    here.uninstall("actum-bookmarks")
-    assert "not read here" in here.types("runs", "show", run)
-    assert here.types("journal", "verify")
-    here.types("journal", "export", run)
     here.types("features", "drop", "bookmarks", "--yes")
-    assert here.feature() == ""
+    here.set("[bookmarks]\n")
+    assert json.loads(here.types("bookmarks", "list", "--json"))["items"] == []
 
 
-def test_promises_are_needed_by_the_runs_that_made_them(
-    tmp_path: Path, dependencies: Path, wheels: Mapping[str, Path], place: str
-) -> None:
-    here = Environment(tmp_path, dependencies, wheels, place)
+def test_promises_are_needed_by_the_runs_that_made_them(here: Environment) -> None:
     here.install("actum-promises")
     assert here.feature() == "promises (actum-promises) is found, and off"
     here.set("[promises]\n")

@@ -17,6 +17,7 @@ from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.http.finder import ApiFinder
 from actum.toolsets.http.toolset import ApiToolset
 from actum.toolsets.wrappers import ToolLabels, Wrapper, combined, filtered, labelled, prefixed, renamed
+from tests.endurance import some
 from tests.transport.wire_servers import said, wire_server
 
 from .test_real_documents import added
@@ -73,9 +74,10 @@ async def test_the_operation_that_is_meant_is_among_the_first_of_real_documents(
     assert await found(api, "a" * 100_000) == []
 
 
+@pytest.mark.endurance("src/actum/toolsets/http")
 async def test_each_operation_of_a_document_is_found_by_its_name() -> None:
     api = await finder("api.github.com")
-    for name in api.toolset.tools:
+    for name in some([*api.toolset.tools], every=10):
         assert (await found(api, name))[0] == name
 
 
