@@ -138,7 +138,7 @@ async def test_cycles_by_name_are_refused_when_published_and_when_opened() -> No
     await publish(definitions, uses("b", "a"))
     await definitions.save("workflow", "a", uses("a", "b"), 1)
     with pytest.raises(BadWorkflow, match="can not use itself: a > b > a"):
-        await workflows(journal).publish("a", [])
+        await workflows(journal).publisher().publish("a")
     await definitions.publish("workflow", "a")  # as two that publish at once could do
     for name in ("a", "b"):
         with pytest.raises(UsageError, match="can not use itself"):
@@ -183,17 +183,17 @@ async def test_only_what_passes_the_check_is_published_and_only_the_text_that_wa
     for name, (text, told) in bad.items():
         await definitions.save("workflow", name, text, 0)
         with pytest.raises(BadWorkflow, match=told):
-            await workflows(journal).publish(name, [])
+            await workflows(journal).publisher().publish(name)
         assert await definitions.published("workflow", name) is None
     await definitions.publish("workflow", "other")  # past the check
     with pytest.raises(BadWorkflow, match="the definition is called"):
         await workflows(journal).open("other")
     with pytest.raises(BadWorkflow):
-        await workflows(journal).rollback("other", 1, [])
+        await workflows(journal).publisher().rollback("other", 1)
     await definitions.save("workflow", "good", says("good", "x"), 0)
     with pytest.raises(StaleDraft):
-        await workflows(journal).publish("good", [], revision=2)
-    made = await workflows(journal).publish("good", [], revision=1, by="ann")
+        await workflows(journal).publisher().publish("good", revision=2)
+    made = await workflows(journal).publisher().publish("good", revision=1, by="ann")
     assert made.by == "ann"
     (act,) = await journal.runs(kind="administration")
     calls = (await journal.read(act.run_id))[1].record
@@ -201,7 +201,7 @@ async def test_only_what_passes_the_check_is_published_and_only_the_text_that_wa
     told_of = {"name": "good", "number": 1, "digest": made.digest, "again": 0}
     assert (act.principal, calls.calls[0].name, calls.calls[0].arguments) == ("ann", "workflows.publish", told_of)
     with pytest.raises(UnknownName):
-        await workflows(journal).publish("nobody", [])
+        await workflows(journal).publisher().publish("nobody")
 
 
 async def test_nothing_begins_with_a_workflow_that_was_unpublished_and_what_began_goes_on() -> None:
@@ -286,7 +286,7 @@ async def test_literals_of_an_imported_file_are_the_developers_only_after_it_was
         return Workflow(definition, [send], journal=journal, policy=careful, version=version, uses=uses)
 
     published = PublishedWorkflows(journal, make)
-    await published.publish("news", await allow.runner.list_tools(), by="ann")
+    await published.publisher(await allow.runner.list_tools()).publish("news", by="ann")
     found = await origins_of(await published.open("news"))
     assert isinstance(found, dict)
     assert found["to"] == (Origin("developer"),)
@@ -341,7 +341,7 @@ async def test_a_list_reads_no_text_and_looks_once_while_nothing_is_published(tm
         ),
     ):
         await journal.definitions.save("workflow", name, text, 0)
-        await writing.publish(name, tools)
+        await writing.publisher(tools).publish(name)
     reading = opened()
     database.asked.clear()
     found = await reading.listed()
@@ -361,7 +361,7 @@ async def test_a_list_reads_no_text_and_looks_once_while_nothing_is_published(tm
     assert await reading.listed() is found
     assert len(database.asked) == 1
     await journal.definitions.save("workflow", "pays", paying.replace("Pays.", "Pays all."), 1)
-    await writing.publish("pays", tools)
+    await writing.publisher(tools).publish("pays")
     again = await reading.listed()  # what another process published
     assert (again["pays"].tool.description, again["by_number"].tool.effects) == ("Pays all.", None)
     assert again["w"] is found["w"], "what has not changed is used again"

@@ -22,7 +22,7 @@ from ..compose.settings import MEMORY, Settings
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName, UsageError
 from ..core.identity import Identity
-from ..core.json import Json, JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps, parse_or_text
 from ..core.language.sentence import Sentence
 from ..features.command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
 from ..features.described import attributes_of
@@ -544,7 +544,7 @@ class _Typed:
                 text=text,
                 choices=", ".join(field.choices),
             )
-        return _json(text) if field.is_json else text
+        return parse_or_text(text) if field.is_json else text
 
     async def _answer(
         self, app: Application, tenant: str | None, names: Mapping[str, str], values: Mapping[str, Json]
@@ -698,15 +698,6 @@ def _completing(choices: Sequence[str]) -> Callable[[str], list[str]]:
         return [choice for choice in choices if choice.startswith(incomplete)]
 
     return complete
-
-
-def _json(text: str) -> Json:
-    """A value as JSON; a text that is none stands for itself."""
-    try:
-        value: Json = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        return text
-    return value
 
 
 def _of(thing: object, name: str) -> object:

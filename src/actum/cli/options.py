@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from ..compose import journals
@@ -18,7 +17,7 @@ from ..compose.features import features_of, take_into_use
 from ..compose.settings import Settings, choose_agent, read_settings
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
-from ..core.json import Json, JsonObject, JsonProblem, parse
+from ..core.json import Json, JsonObject, parse_or_text
 from ..transport.egress import Egress
 from .show.terminal import Terminal, said
 
@@ -248,11 +247,7 @@ def extra(said: str) -> tuple[str, Json]:
     name, sign, text = said.partition("=")
     if not sign or not name:
         raise UsageError("--extra {said}: give a name and a value, as in --extra reasoning_effort=high", said=said)
-    try:
-        value: Json = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        value = text
-    return name, value
+    return name, parse_or_text(text)
 
 
 def read_pairs(pairs: Sequence[str]) -> JsonObject:
@@ -266,10 +261,7 @@ def read_pairs(pairs: Sequence[str]) -> JsonObject:
         name, sign, text = said(pair).partition("=")
         if not sign or not name.strip():
             raise UsageError("{pair!r}: write NAME=VALUE", pair=pair)
-        try:
-            found[name.strip()], _ = parse(text)
-        except JsonProblem:
-            found[name.strip()] = text
+        found[name.strip()] = parse_or_text(text)
     return found
 
 

@@ -88,6 +88,18 @@ def parse(text: str | bytes, *, keep_last: bool = False) -> tuple[Json, tuple[st
     return value, tuple(repairs)
 
 
+def parse_or_text(text: str) -> Json:
+    """What a person typed: a JSON value, or else the text itself.
+
+    >>> parse_or_text("[1]"), parse_or_text("blue")
+    ([1], 'blue')
+    """
+    try:
+        return parse(text)[0]
+    except JsonProblem:
+        return text
+
+
 def parse_object(text: str | bytes) -> tuple[JsonObject, tuple[str, ...]]:
     """Like `parse`, for arguments: empty text is `{}`, an object written as JSON text in a string is opened once.
 

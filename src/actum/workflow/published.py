@@ -277,18 +277,6 @@ class PublishedWorkflows:
             means=self._meaning,
         )
 
-    async def publish(
-        self, name: str, tools: Sequence[Tool], *, revision: int | None = None, by: str = "", key_id: str = ""
-    ) -> Publication:
-        """Publish the draft of a workflow; see `Publisher.publish`. `tools` are the tools of the program."""
-        return await self.publisher(tools).publish(name, revision=revision, by=by, key_id=key_id)
-
-    async def rollback(
-        self, name: str, number: int, tools: Sequence[Tool], *, by: str = "", key_id: str = ""
-    ) -> Publication:
-        """Publish an older publication anew; see `Publisher.rollback`. `tools` are the tools of the program."""
-        return await self.publisher(tools).rollback(name, number, by=by, key_id=key_id)
-
     def _meaning(self, name: str) -> str:
         return self._means(name) or ("a tool" if name in self._given else "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...core.errors import UsageError, tell_problem
-from ...core.json import Json, JsonObject, JsonProblem, parse
+from ...core.json import Json, JsonObject, parse_or_text
 from ...core.language.sentence import Sentence
 from ...core.visible import on_one_line, visible
 from ...schema.schema import compile_schema
@@ -54,7 +54,7 @@ def read_field(name: str, field: JsonObject, text: str) -> Json:
         case "boolean":
             value = _BOOLEANS.get(text.lower(), text)
         case "integer" | "number":
-            value = _number(text)
+            value = parse_or_text(text)
         case "array":
             items = field.get("items")
             value = [_choice(items if isinstance(items, dict) else {}, each.strip()) for each in text.split(",")]
@@ -84,13 +84,6 @@ def kind_of(field: JsonObject) -> Sentence:
         return Sentence("one of: {listed}", listed=listed)
     kind, form = Sentence(_KINDS.get(str(field.get("type")), "text")), field.get("format")
     return Sentence("{kind} ({form})", kind=kind, form=visible(str(form))) if form else kind
-
-
-def _number(text: str) -> Json:
-    try:
-        return parse(text)[0]
-    except JsonProblem:
-        return text
 
 
 def _choice(field: JsonObject, text: str) -> Json:

@@ -13,7 +13,7 @@ from ...compose.agents import list_tools, make_runner
 from ...compose.secrets import open_secrets
 from ...core.call import ToolCall
 from ...core.errors import UnknownName, UsageError
-from ...core.json import Json, JsonObject, JsonProblem, parse, parse_object
+from ...core.json import Json, JsonObject, JsonProblem, parse_object, parse_or_text
 from ...core.tool import Tool
 from ...runs.options import RunOptions
 from .. import loading, options
@@ -111,7 +111,7 @@ def read_arguments(tool: Tool, pairs: Sequence[str], whole: str = "") -> JsonObj
         if key in found:
             raise UsageError("{key!r} is given twice: write a list as {key}='[1, 2]'", key=key)
         schema = tool.property_schemas().get(key, {})
-        found[key] = text if _takes_text(schema, tool.parameters) else _value(text)
+        found[key] = text if _takes_text(schema, tool.parameters) else parse_or_text(text)
     return found
 
 
@@ -120,13 +120,6 @@ def _read_object(text: str) -> JsonObject:
         return parse_object(text)[0]
     except JsonProblem as problem:
         raise UsageError("--args {text!r}: {why}", text=text, why=problem) from None
-
-
-def _value(text: str) -> Json:
-    try:
-        return parse(text)[0]
-    except JsonProblem:
-        return text
 
 
 def _takes_text(schema: Json, document: JsonObject) -> bool:
