@@ -25,6 +25,8 @@ from tests.postgres import PostgresServer, postgres_server
 OF_THE_PERSON = re.compile(r"ACTUM_.*|.*_API_KEY|.*_BASE_URL|.*_PROXY|NO_COLOR|FORCE_COLOR|COLUMNS", re.IGNORECASE)
 """Variables by which the person who runs the tests would change what they see: keys, endpoints, proxies, colours."""
 
+gc.disable()  # until all is collected: what comes then stays
+
 for name in list(os.environ):
     if OF_THE_PERSON.fullmatch(name):
         del os.environ[name]
@@ -46,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
         Volume.whole = True
         config.pluginmanager.register(Endurance(None if endurance == "whole" else float(endurance)), "endurance")
     # The same examples each time, so that what passed passes again; `--hypothesis-profile=default` looks for new ones.
-    settings.register_profile("steady", deadline=None, derandomize=True, max_examples=share(100, 25))
+    settings.register_profile("steady", deadline=None, derandomize=True, max_examples=share(100, 12))
     settings.load_profile("steady")
 
 
@@ -92,6 +94,7 @@ def pytest_collection_finish() -> None:
     """What was collected stays to the end: the collector of garbage need not look at it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -42,6 +42,8 @@ from tests.transport.wire_servers import certificate
 from tests.web import serving
 
 SOON = Backoff(base=0.1, jitter=0)
+ON_A_FILE = pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+"""Tests of the broker: what the database does is shown by the others."""
 
 
 @pytest.fixture
@@ -77,6 +79,7 @@ async def sending(office: Office) -> AsyncIterator[CeleryDispatcher]:
         await running
 
 
+@ON_A_FILE
 async def test_a_message_holds_the_id_of_the_run_alone_as_json(office: Office, broker: BrokerServer) -> None:
     line = await office.accept("look", what="a secret word")
     async with sending(office):
@@ -148,6 +151,7 @@ async def test_the_message_of_a_killed_worker_comes_again_after_the_result_and_e
     assert len(office.ledger("slow")) == 2
 
 
+@ON_A_FILE
 async def test_a_delay_and_an_attempt_longer_than_the_visibility_timeout_run_once(
     office: Office, broker: BrokerServer
 ) -> None:
@@ -196,6 +200,7 @@ async def until_broker(dispatcher: CeleryDispatcher, *, is_up: bool) -> Dispatch
         await asyncio.sleep(0.1)
 
 
+@ON_A_FILE
 async def test_readyz_and_metrics_tell_of_a_broker_that_is_away_or_hangs_and_are_not_kept_waiting(
     store: Store, tmp_path: Path
 ) -> None:
@@ -237,6 +242,7 @@ async def test_readyz_and_metrics_tell_of_a_broker_that_is_away_or_hangs_and_are
                 await until_ready("yes\n")
 
 
+@ON_A_FILE
 async def test_the_check_says_what_a_worker_would_lack(store: Store, tmp_path: Path) -> None:
     with broker_server() as broker:
         async with office_of(broker, store, tmp_path) as office:
@@ -249,6 +255,7 @@ async def test_the_check_says_what_a_worker_would_lack(store: Store, tmp_path: P
             broker.start()
 
 
+@ON_A_FILE
 async def test_a_worker_with_another_version_of_the_agent_leaves_the_run_for_one_that_fits_and_says_so(
     broker: BrokerServer, store: Store, tmp_path: Path
 ) -> None:
@@ -316,6 +323,7 @@ def with_headers(said: JsonObject, number: int, **headers: Json) -> bytes:
     return json.dumps({**said, **told}).encode()
 
 
+@ON_A_FILE
 async def test_garbage_in_the_queue_stops_no_worker_and_runs_nothing(office: Office, broker: BrokerServer) -> None:
     """Whoever can write to the broker can say what they like: only a task that is due is carried out, as on record."""
     due = await office.accept("look", what="now")
@@ -404,6 +412,7 @@ async def test_a_broker_over_tls_has_to_show_a_certificate_that_is_trusted(
             forwarding.clear()
 
 
+@ON_A_FILE
 async def test_a_broker_that_is_killed_while_a_task_runs_changes_nothing_for_the_task(
     store: Store, tmp_path: Path
 ) -> None:

@@ -6,7 +6,10 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
+
 from actum.testing import ScriptedModel
+from tests.endurance import Volume
 
 from .application import Bank, application
 
@@ -49,6 +52,7 @@ enabled = false
 """
 
 
+@pytest.mark.endurance("src/actum/server/api")
 async def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     config = tmp_path / "schemathesis.toml"
     config.write_text(CONFIG)
@@ -62,6 +66,7 @@ async def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
         command = [
             *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(config)),
             *("run", f"{it.url}/openapi.json", "-H", "Authorization: Bearer root"),
+            *("--phases", "coverage,fuzzing,stateful" if Volume.whole else "coverage,stateful"),
             *("--max-examples", str(EXAMPLES_MAX), "--seed", "1", "--no-color"),
             *("--request-timeout", "1", "--generation-database", "none"),
         ]
