@@ -99,7 +99,7 @@ this user wait; it has ended; it is no dead letter."""
 
 
 class TaskRefused(UsageError):
-    """A task can not be accepted, cancelled or begun again. The message says why, for whoever asked.
+    """A task can not be accepted, cancelled or begun again. The message says why, for the caller.
 
     Args:
         code: why, for a program.

@@ -133,7 +133,7 @@ class ReplyFinished(Struct, frozen=True, tag="reply_finished"):
     Attributes:
         reply: all it said.
         seconds: how long it took.
-        left_out: so many messages of the conversation's beginning the model was not told: all of it was too long.
+        left_out: how many messages of the conversation's beginning the model was not told: all of it was too long.
     """
 
     reply: Reply
@@ -213,7 +213,7 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
     """How a run ended. `RunResult[Invoice]` is the result of a run whose output is an `Invoice`.
 
     Attributes:
-        run_id: under which it stands in the journal.
+        run_id: its id in the journal.
         status: `done`, `paused` (see `pending`) or `stopped` (see `stop_reason`).
         text: the answer, or what the user should be told.
         output: the answer as a value of the agent's `output_type`: the text itself where that is `str`. Reading it

@@ -91,7 +91,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
 
 
 class SystemMessage(Struct, frozen=True, tag="system"):
-    """Instructions by whoever built the agent."""
+    """Instructions by the builder of the agent."""
 
     text: str
 

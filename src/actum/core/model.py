@@ -33,12 +33,12 @@ class Request(Struct, frozen=True, kw_only=True):
         parallel_calls: whether it may say several calls in one reply; None leaves it to the endpoint.
         stop: texts at which the model is to stop.
         output_schema: JSON Schema that the final answer must fit, where the dialect can ask for it.
-        max_tokens: at most so many tokens of answer.
+        max_tokens: the most tokens of an answer.
         temperature: randomness; None leaves it to the endpoint.
         top_p, seed, timeout_s, headers, tool_search: as in `ModelSettings`.
         search: the name of the tool by which the model finds others; empty where there is none.
         found: the names of those of the tools that the model was not shown at first.
-        model: the model's name at the endpoint; filled in by whoever sends the request.
+        model: the model's name at the endpoint; filled in by the sender of the request.
         stream: whether the answer is to come in pieces; likewise.
         extras: further fields, passed to the endpoint as they are.
     """

@@ -279,7 +279,7 @@ def is_public(name: str) -> bool:
     """Whether a host may be one of the open internet: no private, loopback, link-local or reserved address, also not
     one inside of an IPv6 address, and no name that is only known indoors.
 
-    A name is not looked up. Whoever connects should ask this again of the address that the name has led to.
+    A name is not looked up. The code that connects should ask this again of the address that the name has led to.
 
     Args:
         name: as `host_name` writes it.

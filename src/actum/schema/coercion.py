@@ -43,11 +43,11 @@ _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*")
 _SHOWN = 40
 
 REPAIRS_MAX = 20
-"""So many repairs are written down; the rest is counted."""
+"""The most repairs that are written down; the rest is counted."""
 SAMPLE_ITEMS = 16
-"""Of a long list so many items are looked at; what mends the last of these mends the items behind it, too."""
+"""How many items of a long list are looked at; what mends the last of these mends the items behind it, too."""
 ALIKE_MAX = 10_000
-"""So many values behind a sample are mended."""
+"""The most values behind a sample that are mended."""
 RENAMED_MAX = 100
 """In an object with more names than this, or where more names are missing, no misspelt name is looked for."""
 COMPARED_MAX = 2_000

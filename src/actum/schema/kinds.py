@@ -98,7 +98,7 @@ class Kind(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         return not self.under or leads_inside(joined(self.under, text), self.under)
 
     def schema(self) -> JsonObject:
-        """What stands in a JSON Schema: `x-kind`, and the `format` that others know."""
+        """The keywords of a JSON Schema: `x-kind`, and the `format` that others know."""
         said: JsonObject = msgspec.to_builtins(self)
         known: JsonObject = {"format": _ROWS[self.name].format} if _ROWS[self.name].format else {}
         return {**known, KEYWORD: self.name if len(said) == 1 else said}

@@ -34,7 +34,7 @@ def held_to_patterns(schema: JsonObject, *, foreign: bool) -> JsonObject:
     Args:
         schema: any.
         foreign: another party wrote it, and checks what is sent: a longer text fits, and where that can not be said
-            in place, what the pattern stands in is left out. Otherwise a longer text does not fit.
+            in place, the keyword around the pattern is left out. Otherwise a longer text does not fit.
     """
     if not _is_any_irregular(schema):
         return schema

@@ -41,7 +41,7 @@ ROUNDS_MAX = 5
 """How often arguments are mended and looked at again: JSON text in JSON text in a single value is three."""
 
 PROBLEMS_MAX = 8
-"""So many problems are told at once; the rest is counted."""
+"""The most problems that are told at once; the rest is counted."""
 TOLD_MAX = 32
 """At most this many errors of the validator are put into words, from which the problems that are told are chosen,"""
 ERRORS_MAX = 1_000
@@ -51,7 +51,7 @@ UNION_TOLD_MAX = 32
 
 VALUES_MAX = 500
 CHARACTERS_MAX = 20_000_000
-"""All errors are looked for at once only in arguments of so many values, and of so many characters times values: the
+"""All errors are looked for at once only where arguments have no more values, and no more characters times values: the
 validator builds each error with the value that it is about. Of larger arguments a sample is looked at.
 """
 
@@ -412,7 +412,7 @@ def _has_unions(schema: Json) -> bool:
 
 _NAME_MAX = 200
 _COMPARED_MAX = 60
-"""Of an unexpected name so many characters are compared, with so many names of the schema."""
+"""How many names of the schema an unexpected name is compared with."""
 
 _FORMATS = {
     "date": "a date (2026-11-20)",

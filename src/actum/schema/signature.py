@@ -31,7 +31,7 @@ _WORD = re.compile(r"\w+")
 _WORDS_MIN = 3
 _SIGN = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\U00020000-\U000323af]")
 _SIGNS_MIN = 4
-"""So many signs of a script without spaces between its words, such as Chinese or Thai, are a description."""
+"""This many signs of a script without spaces between its words, such as Chinese or Thai, are a description."""
 
 
 class ToolWarning(UserWarning):

@@ -1,7 +1,7 @@
 """One attempt at a task, carried out in this process: claimed, put on record, gone on with, and settled.
 
 A run ends by its own record (`Ended`). What follows from that for the task is decided here, by `verdict`, and by nobody
-else: whoever carried the attempt out writes it down, or the sweep does, where that process ended before it could. Both
+else: the process that made the attempt writes it down, or the sweep does, where that process ended before. Both
 read the record under the run's claim, so it is decided once.
 """
 
@@ -234,7 +234,7 @@ async def settle(
 
 
 def _is_under_way(run_id: str, entries: Sequence[Entry]) -> bool:
-    """Whether an attempt was begun of which nothing tells the end."""
+    """Whether an attempt was begun whose end is not on record."""
     line = line_of(run_id, entries)
     return line is not None and line.state == "running" and _end_of_attempt(entries) is None
 
@@ -360,7 +360,7 @@ async def until_cancelled(journal: Journal, run_id: str, clock: Clock) -> None:
     name = claim_of_cancel(run_id)
     while True:
         await clock.sleep(LOOK_S)
-        with suppress(JournalError):  # asked again; whoever wants the run cancelled is told that the journal fails
+        with suppress(JournalError):  # asked again; the one who cancels is told that the journal fails
             if await journal.driven([name]):
                 return
 

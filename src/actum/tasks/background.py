@@ -39,7 +39,7 @@ from .queue import TaskQueue
 ASYNC = "execute_async"
 STATUS = "task_status"
 WAIT_MAX_S = 30
-"""So many seconds a model can wait for the end of a task before it is told how the task stands."""
+"""Seconds that a model can wait for the end of a task before it is told how the task stands."""
 _KEY = "call of "
 _ASYNC_SCHEMA: JsonObject = {
     "type": "boolean",

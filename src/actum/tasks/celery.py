@@ -49,7 +49,7 @@ VISIBILITY_S = 7 * 86_400
 that comes again all the same ends at the claim of the run.
 """
 AHEAD = 100
-"""So many messages stand in the broker at most. What waits in the list keeps its turn and its priority; what stands in
+"""The most messages in the broker. What waits in the list keeps its turn and its priority; what stands in
 the broker has lost both.
 """
 POLL_S = 1.0
@@ -64,7 +64,7 @@ BROKER_S = 5.0
 ASKED_S = 2.0
 """Seconds between two questions to the broker how many messages wait, however often somebody wants to know."""
 ANSWER_S = 0.4
-"""Whoever wants to know is kept waiting for no longer than this."""
+"""A question to the broker is waited for no longer than this."""
 LEADER = "dispatcher tasks"
 """The claim of the one process that looks through the list of tasks. No id of a run holds a space."""
 

@@ -32,7 +32,7 @@ class Hello(Struct, frozen=True):
 
     Attributes:
         worker: what the child is called on record.
-        setup: what the child needs to build agents; it is for whoever opens the builder.
+        setup: what the child needs to build agents; for the opener of the builder.
     """
 
     worker: str

@@ -52,10 +52,10 @@ class LocalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How the local dispatcher works.
 
     Attributes:
-        workers: so many tasks run at a time.
-        tasks_max: a child is replaced after so many tasks.
+        workers: how many tasks run at a time.
+        tasks_max: a child is replaced after this number of tasks.
         memory_bytes_max: a child that uses more memory after a task is replaced.
-        drain_s: when the dispatcher ends, tasks under way may take so many seconds to end by themselves.
+        drain_s: when the dispatcher ends, the seconds that tasks under way may take to end by themselves.
     """
 
     workers: int = 4
@@ -157,7 +157,7 @@ class TaskChildren:
         self._is_closing = True
 
     async def close(self) -> None:
-        """End all children that wait. Whoever called `carry_out` has cancelled that before."""
+        """End all children that wait. The caller of `carry_out` has cancelled it before."""
         self.stop()
         for each in self._watching:
             each.cancel()
@@ -171,7 +171,7 @@ class TaskChildren:
         """Have a child make an attempt at a task.
 
         Returns:
-            So many seconds the task is to be left alone by this process; 0 after an attempt.
+            Seconds for which this process leaves the task alone; 0 after an attempt.
 
         Raises:
             CancelledError: this was cancelled; the attempt does not count.

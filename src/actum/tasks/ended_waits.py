@@ -1,7 +1,7 @@
 """`EndedWaits`: runs that wait for a time, or for an answer with an end, go on when that time has come.
 
 A workflow that waits is no coroutine: its run is paused. That the time is over is an answer like another, on record;
-then the run is due. A run that is no task becomes a task in that moment, so that whoever carries out tasks goes on with
+then the run is due. A run that is no task becomes a task in that moment, so that the dispatchers go on with
 the run, and goes on again after a kill. Two processes that look at once write the answer once, since each holds the
 run's claim while it does.
 """
@@ -26,7 +26,7 @@ log = logging.getLogger("actum.tasks")
 WAKE_S = 1.0
 """Seconds between two looks for what is over."""
 AGAIN_S = 60.0
-"""What has expired is looked at for so many seconds: a question may come to the list later than it was asked."""
+"""Seconds for which expired questions are looked at: a question may come to the list later than it was asked."""
 OPTIONS = TaskOptions(max_retries=3)
 """Of a run that becomes a task as its wait ends: an attempt whose process is lost is made again."""
 
@@ -104,7 +104,7 @@ class EndedWaits:
         """The same as `_end`; a run that somebody drives is looked at again."""
         try:
             return await self._end(question)
-        except Busy:  # whoever drives the run may pause it again without having seen that the time is over
+        except Busy:  # the driver may pause the run again without having seen that the time is over
             self._due.look_again(question)
             return True
 

@@ -144,7 +144,7 @@ class LocalDispatcher:
                 job.add_done_callback(lambda _, run_id=line.run_id: self._ended(run_id))  # type: ignore[misc]
 
     async def _carry_out(self, line: TaskLine) -> float:
-        """Have an attempt made; so many seconds the task is then to be left alone by this process."""
+        """Have an attempt made. Returns the seconds for which this process then leaves the task alone."""
         if self._builder is None or not line.options.in_process:
             return await self._children.carry_out(line)
         stopping = self._stopping[line.run_id] = Stopping()

@@ -55,7 +55,7 @@ POLL_S = 0.05
 KEY_TRIES = 100
 """So often the task of a unique key is looked for that another request is about to accept."""
 RESULT_BYTES_MAX = 256 * 1024
-"""A larger result is fetched by whoever wants the result, and is not told beside the state of its task."""
+"""A larger result is not told beside the state of its task, but fetched by itself."""
 DAY_S = 86_400.0
 
 
@@ -63,10 +63,10 @@ class TaskLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many tasks there may be.
 
     Attributes:
-        queued: so many tasks of one user may wait to be begun.
-        queued_tenant: so many of one tenant.
-        running: so many tasks of one user may run at a time; None for no limit.
-        running_tenant: so many of one tenant; None for no limit.
+        queued: the most tasks of one user that may wait to be begun.
+        queued_tenant: the most of one tenant.
+        running: the most tasks of one user that may run at a time; None for no limit.
+        running_tenant: the most of one tenant; None for no limit.
         retries_max: no task may ask for more retries.
         kept_s: the list holds a task for so long after it ended, in seconds. Its run stays in the journal.
     """
@@ -228,7 +228,7 @@ class TaskQueue:
             question: what the user says.
             options: what was asked for beside the question.
             run: as for `Agent.run`; what is not on record is not used.
-            queued_max: so many tasks of the user may wait, where that is less than the limits of this queue allow.
+            queued_max: the most tasks of the user that may wait, where this is less than the limits of the queue.
             is_published: the agent stands for a published workflow, which every process can open.
 
         Returns:
@@ -545,7 +545,7 @@ class TaskQueue:
         Raises:
             UnknownName: there is no such task of this user.
             TaskRefused: the task has ended.
-            Busy: whoever carries the task out does not stop it.
+            Busy: the process that carries the task out does not stop the task.
         """
         line = await self._line(run_id, tenant, principal)
         if line.is_finished:
@@ -646,7 +646,7 @@ def view_of(run_id: str, entries: Sequence[Entry], progress: TaskProgress | None
 
 
 def unknown_task(run_id: str) -> UnknownName:
-    """The error of whoever names a task that is not there, or is not theirs: the two can not be told apart."""
+    """The error for a task that is not there, or is another caller's: the two can not be told apart."""
     return UnknownName("there is no task {run!r}", run=run_id)
 
 

@@ -21,7 +21,7 @@ _Whose: TypeAlias = tuple[str, str | None]
 """A tenant, and one of its principals, or None for all of them."""
 
 COUNTED_S = 1.0
-"""For so many seconds it is remembered how many tasks wait,"""
+"""Seconds for which the number of tasks that wait is remembered,"""
 NEAR = 0.8
 """where that is less than this part of the limit."""
 COUNTED_MAX = 10_000
@@ -47,8 +47,8 @@ class TaskQuota:
         Args:
             index: the list of tasks.
             user: whose task it is.
-            most: so many tasks of the user may wait.
-            most_of_tenant: so many tasks of the tenant may.
+            most: the most tasks of the user that may wait.
+            most_of_tenant: the most of the tenant.
 
         Raises:
             TaskRefused: too many tasks wait.

@@ -1,7 +1,7 @@
 """`WebhookSender`: tells addresses of the ends of tasks, until each message has arrived or a day has passed.
 
 A message is signed as Standard Webhooks 1.0 wants it (`core.stored.webhook`). It goes through the guard of addresses,
-and no redirect is followed. The body says the id and the state of the task. The result is fetched by whoever wants it,
+and no redirect is followed. The body says the id and the state of the task. The receiver fetches the result,
 unless the caller asked for it in the message.
 
 Each process that serves may run a sender: a claim keeps two of them from sending the same message. A process that ends
@@ -41,7 +41,7 @@ DROP_S = 3_600.0
 BACKOFF = Backoff(base=5.0, factor=2.0, cap=3600.0, jitter=0.2)
 POLL_S = 1.0
 AT_ONCE = 32
-"""So many messages are on their way at a time."""
+"""The most messages on their way at a time."""
 ANSWER_BYTES_MAX = 64 * 1024
 """A longer answer of a receiver is not read to its end."""
 SECONDS_MAX = 15.0
@@ -52,7 +52,7 @@ Secrets = Callable[[User], Sequence[str]]
 
 
 class WebhookSender:
-    """Sends what stands in the outbox.
+    """Sends the messages of the outbox.
 
     Args:
         journal: where the tasks are on record; it has a list of tasks.

@@ -37,7 +37,7 @@ class Claims:
 
 
 def busy(name: str) -> Busy:
-    """The error of whoever comes second."""
+    """The error of the second claimant."""
     what = f"run {name!r}"
     of_conversation = name.removeprefix(_VARIABLES)
     if of_conversation.startswith(_CONVERSATION):
@@ -69,7 +69,7 @@ def claim_of_variables(owner: str, conversation: str, tenant: str = "") -> str:
 
 
 def claim_of_cancel(run_id: str) -> str:
-    """The name that is claimed by whoever wants a run cancelled that another process carries out.
+    """The name that a process claims to have a run cancelled that another process carries out.
 
     The process that carries the run out sees that the name is held (`Journal.driven`), and cancels the run.
 

@@ -17,9 +17,9 @@ from ..json import size_of_json
 LARGE = 64 * 1024
 """Input of more bytes or characters is worked on in a worker thread."""
 WALKED = 8
-"""Each byte of a value that Python's own code walks through, one item after the other, counts as so many."""
+"""What a byte counts for where Python's own code walks through a value, one item after the other."""
 THREADS = 2
-"""So many large inputs are worked on at a time; others wait for their turn."""
+"""How many large inputs are worked on at a time; others wait for their turn."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -27,7 +27,7 @@ CANCEL = frozenset({"cancel", "abort", "skip"})
 DONE = frozenset({"done", "ok", "okay", "yes", "accept", "finished"})
 DOUBTS = ("done", "not_done", "retry", "unknown")
 ASKED_MAX = 2_000
-"""So many characters of a question are told at most."""
+"""The most characters of a question that are told."""
 
 
 class DoesNotAnswer(UsageError):

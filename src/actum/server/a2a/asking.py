@@ -21,7 +21,7 @@ from .service import A2ARequest, Form
 VERSION_HEADER = "a2a-version"
 JSON_TYPES = ("application/json", "application/a2a+json")
 SILENT_S = 15.0
-"""After so many seconds without an event a stream sends a comment, so that no proxy cuts it."""
+"""Seconds without an event after which a stream sends a comment, so that no proxy cuts the stream."""
 _SSE = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 
 

@@ -132,7 +132,7 @@ class TaskFold:
         """The task as it stands.
 
         Args:
-            history: so many of the latest messages; None for all.
+            history: how many of the latest messages are told; None for all.
             with_artifacts: whether the results are told.
         """
         told = self.history if history is None else self.history[-history:] if history else []

@@ -32,7 +32,7 @@ class TaskListener:
     """Hears what happens in a run that this process carries out.
 
     Args:
-        replies: so many replies of the model are on record when the run is begun, or gone on with.
+        replies: how many replies of the model are on record when the run is begun, or gone on with.
 
     Attributes:
         wake: set when there is something new.

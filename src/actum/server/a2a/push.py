@@ -51,7 +51,7 @@ POLL_S = 0.5
 LOOK_S = 10.0
 """So often it is looked whether somebody still carries out a task without news."""
 TARGETS_MAX = 20
-"""A task has so many addresses at most."""
+"""The most addresses of a task."""
 TOKEN_CHARS_MAX = 4_096
 TOKEN_HEADER = "x-a2a-notification-token"  # the name of a header
 SIGNATURE_HEADER = "x-a2a-notification-signature"

@@ -13,8 +13,8 @@ DEPTH_MAX = 64
 VALUES_MAX = 20_000
 """The SDK takes some 30 µs of the processor for each value of a request: half a second for this number."""
 TRANSLATED = 32
-"""Each byte of a request counts as so many where it is weighed whether a request may be read on the event loop: the SDK
-makes ten calls of functions for a value of two bytes."""
+"""How much a byte of a request weighs where a small request is read on the event loop: the SDK makes ten calls of
+functions for a value of two bytes."""
 OLD_VALUES_MAX = 300
 """The same for a request of 0.3 over HTTP+JSON or gRPC: the SDK translates it three times, on the event loop."""
 

@@ -126,7 +126,7 @@ class A2ARoutes:
             await self._tasks.revive_all()
         sending = None
         if self._sender is not None:
-            # Without `public` only requests say where the server is, and whoever sends the first one could make it up.
+            # Without `public` only requests say where the server is, and the first client could make it up.
             sender = self._sender(self.card_key, f"{self._public}{JWKS}" if self._public else "")
             sending = asyncio.create_task(sender.run(), name="news of A2A")
         try:

@@ -78,7 +78,7 @@ OUTPUT_MODES = ("text/plain", "application/json")
 PAGE_MAX = 100
 PAGE = 50
 _LISTED_MAX = 2_000
-"""So many runs are looked at for one page of a list at most."""
+"""The most runs that are looked at for one page of a list."""
 _sorted = msgspec.json.Encoder(order="sorted")
 
 
@@ -143,8 +143,8 @@ class ListedTasks(Struct, frozen=True, kw_only=True):
     Attributes:
         tasks: the tasks, the latest first.
         following: names the next part; empty after the last.
-        size: so many tasks a part has at most.
-        total: so many tasks there are in all parts.
+        size: the most tasks of a part.
+        total: the number of tasks of all parts.
     """
 
     tasks: tuple[A2ATask, ...]
@@ -335,9 +335,9 @@ class TaskService:
         for entry in recorded.entries[len(begins) :] if sent.seen >= 0 else ():
             if not fold.is_settled:
                 break
-            fold.take(entry)  # up to the answer: a task that waits is no news to whoever answers it
+            fold.take(entry)  # up to the answer: who answers knows that the task waits
         if sent.seen < 0 and sent.listener is not None and fold.status.state == "working":
-            # The task was taken in by this very request: whoever counts states hears of that first.
+            # The task was taken in by this very request: the client hears of that first.
             taken = msgspec.structs.replace(fold.status, state="submitted")
             yield Told(msgspec.structs.replace(fold.task(), status=taken), fold.seen)
             yield Told(fold.update(), fold.seen)
@@ -427,7 +427,7 @@ class TaskService:
             context_id: only tasks of this context.
             state: only tasks in this state.
             since: only tasks whose state changed at this time or later, in seconds since 1970.
-            size: so many at most.
+            size: the most tasks of the page.
             behind: names the part; empty for the first.
             history, with_artifacts: as in `TaskFold.task`.
 
