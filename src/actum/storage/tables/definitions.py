@@ -216,15 +216,24 @@ class DatabaseDefinitions:
 
         def write(database: Database) -> list[Publication]:
             database.lock()
-            made = []
+            made, quota = [], _Quota(database, tenant)
             for deed, place, payload in zip(deeds, places, payloads, strict=True):
                 if payload is None:
                     made.append(_unpublish(database, place))
                     continue
-                draft = _save(database, place, payload, deed.revision, at, by)
+                draft = _save(database, place, payload, deed.revision, at, by, quota)
                 made.append(
                     _publish(
-                        database, place, draft.text, at, by, deed.about, again=0, source=deed.source, pins=deed.pins
+                        database,
+                        place,
+                        draft.text,
+                        at,
+                        by,
+                        deed.about,
+                        again=0,
+                        source=deed.source,
+                        pins=deed.pins,
+                        quota=quota,
                     )
                 )
             return made
@@ -327,7 +336,15 @@ def _draft(database: Database, place: _Place) -> DefinitionDraft | None:
     )
 
 
-def _save(database: Database, place: _Place, payload: bytes, revision: int, at: float, by: str) -> DefinitionDraft:
+def _save(
+    database: Database,
+    place: _Place,
+    payload: bytes,
+    revision: int,
+    at: float,
+    by: str,
+    quota: _Quota | None = None,
+) -> DefinitionDraft:
     """Save a text as a draft, unless the draft has it already."""
     tenant, kind, name = place
     current, digest, text = _draft(database, place), text_digest(payload), payload.decode()
@@ -335,9 +352,8 @@ def _save(database: Database, place: _Place, payload: bytes, revision: int, at: 
         return current
     if revision != (current.revision if current is not None else 0):
         raise StaleDraft(current, revision, text)
-    names, size = _sizes(database, tenant)
     before = len(current.text.encode()) if current is not None else 0
-    check_definition_quota(names + (current is None), 0, size - before + len(payload))
+    (quota or _Quota(database, tenant)).take(names=current is None, size=len(payload) - before)
     known = database.execute(_REVISION, place)
     revision = _int(known[0][0]) + 1 if known else 1
     if not known:
@@ -424,6 +440,7 @@ def _publish(
     again: int,
     source: str,
     pins: bool = False,
+    quota: _Quota | None = None,
 ) -> Publication:
     """Put a text under the next number, unless the publication in use has this text. A canary ends."""
     tenant, kind, name = place
@@ -438,7 +455,7 @@ def _publish(
         return in_use
     ((latest,),) = database.execute(_LATEST, place)
     number = _int(latest) + 1
-    check_definition_quota(0, number, _sizes(database, tenant)[1] + len(payload))
+    (quota or _Quota(database, tenant)).take(size=len(payload), publications=number)
     database.execute(_ADD, (*place, number, payload, digest, at, by, again, source, about.encode()))
     database.execute(f"UPDATE drafts SET published = ? {_OF}", (number, *place))
     database.execute(_PUT_IN_USE, (*place, number, digest, at, about.encode()))
@@ -457,10 +474,30 @@ def _publish(
     )
 
 
-def _sizes(database: Database, tenant: str) -> tuple[int, int]:
-    """How many names a tenant has, and how many bytes."""
-    ((names, drafts, publications),) = database.execute(_SIZES, (tenant, tenant, tenant))
-    return _int(names), _int(drafts) + _int(publications)
+class _Quota:
+    """How much a tenant has, and whether there is room for more. It is counted once for several deeds: a count reads a
+    row of each definition.
+    """
+
+    def __init__(self, database: Database, tenant: str) -> None:
+        ((names, drafts, publications),) = database.execute(_SIZES, (tenant, tenant, tenant))
+        self._names = _int(names)
+        self._size = _int(drafts) + _int(publications)
+
+    def take(self, *, names: int = 0, size: int = 0, publications: int = 0) -> None:
+        """Take some of it.
+
+        Args:
+            names: the number of new names.
+            size: more bytes.
+            publications: the number of publications of the name.
+
+        Raises:
+            TooManyDefinitions: there is no room.
+        """
+        self._names += names
+        self._size += size
+        check_definition_quota(self._names, publications, self._size)
 
 
 def _text(text: object, digest: object, place: _Place) -> str:
