@@ -3,7 +3,8 @@
     python -m bench.choice
 
 The tools are the functions of the leaderboard's eight sets of one turn (`bench.bfcl`), among the operations of the real
-OpenAPI documents of the test corpus. A hit is a question of which all right functions are shown.
+OpenAPI documents of the test corpus. A hit is a question whose right functions are all shown. A hundred questions in
+Chinese, over tools with Chinese texts (`choice_zh.tsv`, by the author of this file), stand beside these.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import asyncio
 import gzip
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -29,6 +30,7 @@ from actum.testing import RecordingToolset, ScriptedModel
 from .bfcl import CALLING, Case, load
 
 DOCUMENTS = Path(__file__).parents[1] / "tests" / "corpus" / "openapi"
+CHINESE = Path(__file__).with_name("choice_zh.tsv")
 SHOWN = (12, 20)
 MANY = 10_000
 
@@ -39,6 +41,31 @@ def operations() -> Iterator[Tool]:
         if not path.name.startswith("readme"):
             api = read_api(msgspec.json.decode(gzip.decompress(path.read_bytes())))
             yield from (operation.tool for operation in api.operations)
+
+
+def chinese() -> list[tuple[Tool, str]]:
+    """Tools with Chinese texts, each with a question that means it."""
+    rows = [line.split("\t") for line in CHINESE.read_text("utf-8").splitlines()]
+    return [(Tool(name=name, description=description), question) for name, description, question in rows]
+
+
+async def chinese_places(others: Collection[Tool] = ()) -> list[int]:
+    """At which place the right tool of each Chinese question is found, from 1 on; 0 for none of the first 12.
+
+    Args:
+        others: the tools beside those of the questions.
+    """
+    cases = chinese()
+    catalog, index = await Catalog.of([RecordingToolset([*(tool for tool, _ in cases), *others])]), ToolIndex()
+    places: list[int] = []
+    for tool, question in cases:
+
+        def looked_up(rank: Rank, question: str = question) -> list[str]:
+            return find(question, SHOWN[0], catalog, rank, _bars_none)
+
+        names = await index.ask(catalog.tools, looked_up)
+        places.append(names.index(tool.name) + 1 if tool.name in names else 0)
+    return places
 
 
 async def recall(cases: list[Case]) -> None:
@@ -91,6 +118,9 @@ def _bars_none(tool: Tool) -> bool:
 
 async def main() -> None:
     await cost()
+    places = await chinese_places({tool.name: tool for tool in operations()}.values())
+    for most in (1, 5, 12):
+        print(f"Chinese, first {most}: {sum(0 < place <= most for place in places)} of {len(places)}")
     await recall([case for category in CALLING for case in load(category)])
 
 
