@@ -44,8 +44,9 @@ demo: $(INSTALLED) ## watch questions become calls and answers: no key, no netwo
 test: $(READY) ## run the tests; make test ARGS='-k journal' runs some
 	$(PYTEST) $(ARGS)
 
-escape: $(READY) ## try to get out of the sandbox: the escape suite alone
+escape: $(READY) ## try to get out of the sandbox: the escape suite alone, with every attempt in every jail
 	$(BIN)/pytest -n 0 --no-cov tests/sandbox/test_escape.py $(ARGS)
+	$(BIN)/pytest -n 0 --no-cov --endurance=whole tests/sandbox/test_escape.py $(ARGS)
 
 coverage: $(READY) ## run the tests and show what they cover
 	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term $(ARGS)
