@@ -210,3 +210,26 @@ async def test_a_program_finds_what_is_remembered_of_a_user_and_of_nobody_else()
             await agent.recall(query, limit=limit)
     with pytest.raises(UsageError, match="memory='user'"):
         await desk(model, journal, "conversation").recall("project")
+
+
+@pytest.mark.parametrize("is_note", [False, True])
+async def test_a_remembered_iban_is_trusted_nowhere_so_that_a_payment_to_it_asks(is_note: bool) -> None:
+    journal, iban = MemoryJournal(), "DE89370400440532013000"
+    said = f"My landlord has the IBAN {iban}."
+    keep = [Reply.of(calls=[ToolCall("k1", "remember", {"quote": said, "kind": "preference"})])] if is_note else []
+    await desk(ScriptedModel([*keep, "Fine."]), journal).run(said, principal="ann")
+
+    def pay(to: str) -> str:
+        """Pay somebody."""
+        return f"paid {to}"
+
+    policy = Rules(Rule("ask", "pay", when="!trusted(to)"))
+    for question, status in (("Pay the rent to my landlord.", "paused"), (f"Pay {iban}, my landlord.", "done")):
+        model = ScriptedModel([Reply.of(calls=[ToolCall("c1", "pay", {"to": iban})]), "Paid."])
+        agent = Agent(model, [pay], name="desk", journal=journal, memory="user", policy=policy)
+        result = await agent.run(question, principal="ann")
+        assert iban in told(model, 0)[0]
+        assert result.status == status
+        if status == "paused":
+            origins = result.pending[0].origins
+            assert {origin.source for origin in origins["to"]} == {"memory"}

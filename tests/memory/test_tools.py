@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 from collections.abc import Mapping
 
 import pytest
@@ -15,7 +18,7 @@ from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.policy import Facts
 from actum.events import MemoryKept
 from actum.journal.memory import MemoryJournal
-from actum.memory.feature import FEATURE
+from actum.memory.feature import FEATURE, take_into_use
 from actum.memory.notes import NOTES
 from actum.memory.tools import MemoryTools
 from actum.policy.rules import CAREFUL
@@ -184,3 +187,63 @@ async def test_those_who_watch_are_told_what_is_kept_once() -> None:
     (kept,) = [each for each in events if isinstance(each, MemoryKept)]
     assert (kept.text, kept.kind, kept.space) == ("my boat is RED", "fact", "desk")
     assert kept.id.startswith("mem_")
+
+
+DIES = """
+import asyncio, os, signal, sys, time
+from pathlib import Path
+from actum import Agent, ToolCall
+from actum.core.message import Reply
+from actum.storage.journal import DatabaseJournal
+from actum.storage.schema import SQLITE
+from actum.storage.sqlite import SQLiteDatabase
+from actum.testing import ScriptedModel
+
+class Dying(SQLiteDatabase):
+    left = 0
+    def execute(self, statement, values=()):
+        if statement.startswith(("INSERT", "UPDATE", "DELETE")):
+            self.left -= 1
+            if self.left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().execute(statement, values)
+
+def model(request):
+    made = sum(type(each).__name__ == "ToolMessage" for each in request.messages)
+    quote = ("red", "blue", "RED", "green")[made:made + 1]
+    return Reply.of(calls=[ToolCall(f"c{made}", "remember", {"quote": quote[0]})]) if quote else "Kept."
+
+async def main(statements):
+    database = Dying(Path(sys.argv[1]))
+    journal = DatabaseJournal(database, SQLITE, now=time.time, key=None)
+    agent = Agent(ScriptedModel(model), name="desk", journal=journal, memory="user")
+    database.left = statements
+    for run_id in ("run_1", "run_2"):
+        if not await journal.read(run_id):
+            await agent.run("red blue green", principal="ann", run_id=run_id)
+        else:
+            await agent.resume(run_id)
+    os._exit(0)
+
+for statements in range(2, 10_000):
+    child = os.fork()
+    if child == 0:
+        asyncio.run(main(statements * 2))
+    if os.waitpid(child, 0)[1] == 0:
+        break
+print(statements)
+"""
+
+
+async def test_no_note_is_missing_or_doubled_whatever_statement_a_process_dies_at(file: Store) -> None:
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", DIES, file.place], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 9  # processes
+    journal = file.open()
+    stores = await take_into_use(journal)
+    kept = await stores.find("", NOTES, order="at")
+    assert [each.said for each in kept] == ["red", "blue", "green"]
+    await stores.rebuild(FEATURE.name)
+    assert await stores.find("", NOTES, order="at") == kept
