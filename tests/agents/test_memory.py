@@ -9,9 +9,11 @@ from msgspec import structs
 
 from actum import Agent, Rule, Rules, ToolCall
 from actum.agents.identity import Naming, part
-from actum.core.errors import UsageError
+from actum.core.call import TextPart
+from actum.core.errors import ModelRejected, UsageError
 from actum.core.interfaces import Journal
-from actum.core.message import Reply, UserMessage
+from actum.core.message import Reply, Usage, UserMessage
+from actum.core.model import Request
 from actum.core.run.record import Started
 from actum.journal.memory import MemoryJournal
 from actum.memory import Memory
@@ -233,3 +235,63 @@ async def test_a_remembered_iban_is_trusted_nowhere_so_that_a_payment_to_it_asks
         if status == "paused":
             origins = result.pending[0].origins
             assert {origin.source for origin in origins["to"]} == {"memory"}
+
+
+async def test_only_the_latest_runs_of_a_conversation_are_told_as_many_as_is_on_record(store: Store) -> None:
+    journal = store.open()
+    ask = Reply.of(calls=[ToolCall("c1", "wait", {})])
+    model = ScriptedModel(["one", "two", "three", ask, "four", "five"])
+
+    def wait() -> str:
+        """Wait."""
+        return "waited"
+
+    def agent(memory: Memory) -> Agent:
+        policy = Rules(Rule("ask", "wait"))
+        return Agent(model, [wait], name="desk", journal=journal, memory=memory, policy=policy)
+
+    for number in range(3):
+        await agent(Memory(runs=2)).run(f"Q{number}", conversation="c")
+        assert told(model) == [f"Q{each}" for each in range(max(0, number - 2), number + 1)]
+    paused = await agent(Memory(runs=2)).run("Q3", conversation="c")
+    done = await agent(Memory()).resume(paused.run_id, {paused.pending[0].id: "approve"})
+    assert done.text == "four"
+    assert told(model) == ["Q1", "Q2", "Q3"]
+    await agent(Memory()).run("Q4", conversation="c")
+    assert told(model) == [f"Q{each}" for each in range(5)]
+
+
+async def test_a_long_conversation_is_summed_up_before_the_next_turn_and_not_again_before_it_has_grown(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal, sizes = store.open(), iter([50, 100, 80, 110, 130, 140, 150])
+    summaries: list[int] = []
+
+    def said(request: Request) -> Reply:
+        last = request.messages[-1]
+        if not isinstance(last, UserMessage) or last.source != "developer":
+            return Reply((TextPart("Yes."),), usage=Usage(next(sizes), 1))
+        summaries.append(len(told(model)))
+        if len(summaries) > 1:
+            raise ModelRejected("no summary today")
+        return Reply.of("A summary.")
+
+    model = ScriptedModel(said)
+    agent = desk(model, journal, Memory(user=True, summary_at=100, keep=1))
+    counts = []
+    for number in range(7):
+        await agent.run(f"Q{number}", principal="ann", conversation="c")
+        counts.append(len(summaries))
+        if number == 2:
+            assert "A summary." in told(model)[0]
+            assert told(model)[1:] == ["Q1", "Q2"]
+    assert counts == [0, 0, 1, 1, 1, 2, 2]  # 110 is not half again as much as 80; the one that failed counts as well
+    assert "the conversation c is not summed up" in caplog.text
+    assert len(model.requests) == 9
+    assert [each.said for each in await agent.recall("summary", principal="ann")] == []
+
+
+@pytest.mark.parametrize("wrong", [{"runs": 0}, {"summary_at": 0}, {"keep": -1}, {"runs": True}, {"runs": "2"}])
+def test_a_window_or_a_summary_that_can_not_be_meant_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        Memory(**wrong)  # type: ignore[arg-type]

@@ -73,7 +73,7 @@ from .agent_tool import AgentTool
 from .arguments import check_arguments, check_prices
 from .branch import branch
 from .brief import Brief
-from .compaction import Summarizer
+from .compaction import Summarizer, sum_up_if_long
 from .conversation import Before, before, handles_before, history_of, media, talking, with_attachments
 from .driver import Driver
 from .gates import TRIES, CheckAnswer
@@ -373,7 +373,11 @@ class Agent(AgentParts, Generic[Output]):
         async with journal.claim(run_id), talking(journal, owner, options.conversation):
             if not drawn and await journal.read(run_id):
                 raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
-            earlier = await before(journal, owner, options.conversation, options.after)
+            window = (self.memory.runs or 0) if self.memory is not None else 0
+            if self.memory is not None and self.memory.summary_at and options.conversation and not options.after:
+                summarizer = Summarizer(journal, self.model, self.settings, self.name)
+                await sum_up_if_long(summarizer, self.memory, options.conversation, owner, options.principal)
+            earlier = await before(journal, owner, options.conversation, options.after, window)
             instructions = self._brief.told(question.text, self._brief.client_schema)
             if messages is not None:
                 given = await off_loop(
@@ -406,6 +410,7 @@ class Agent(AgentParts, Generic[Output]):
                 owner=options.other_owner,
                 previous=earlier.run_id,
                 seen=earlier.seen,
+                window=window,
                 unfinished=heard.unfinished,
                 trace=options.trace,
                 tracestate=options.tracestate,

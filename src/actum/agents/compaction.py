@@ -5,14 +5,16 @@ A part that the model can read is summed up, and the next request tells that sum
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
+from math import inf
 
 import msgspec
 from msgspec import Struct, structs
 
 from ..core.call import TextPart
 from ..core.cancellation import apart
-from ..core.errors import ContextOverflow, ModelError, ModelGarbled, UnknownName
+from ..core.errors import ActumError, ContextOverflow, ModelError, ModelGarbled, UnknownName
 from ..core.interfaces import Journal
 from ..core.message import Message, Reply, ToolMessage, Usage, UserMessage
 from ..core.model import Model, Request, default_max_tokens
@@ -22,10 +24,14 @@ from ..core.run.record import Compacted, Ended, ModelReplied, Started
 from ..core.secrets.given import GIVEN
 from ..core.user import User
 from ..journal.recording import RunState
+from ..memory.memory import Memory
+from ..runs.recorded import sound
 from ..runs.wording import Phrases
 from .alternation import in_turns
 from .conversation import before
 from .shortening import CLIPS, clipped, halves
+
+log = logging.getLogger("actum")
 
 REQUESTS_MAX = 64
 """So many requests are sent for one summary."""
@@ -122,6 +128,44 @@ class Summarizer(Struct, frozen=True):
         most, own = self.settings.max_tokens, default_max_tokens(self.model)
         longer = most if most is not None and own is not None and most > own else None
         return structs.replace(self.settings.unbounded, max_tokens=longer)
+
+
+GROWN = 1.5
+"""A conversation that was summed up is summed up again when what is told has grown by this factor since."""
+
+
+async def sum_up_if_long(
+    summarizer: Summarizer, memory: Memory, conversation: str, owner: User, principal: str
+) -> None:
+    """Sum a conversation up before its next turn, where its last reply took many tokens. Where that fails, the turn
+    goes on with the whole conversation, and the log says so.
+
+    Args:
+        summarizer: sums it up.
+        memory: says from how many tokens on, and how many runs stay as they are.
+        conversation, owner, principal: as for `Summarizer.sum_up`.
+    """
+    journal = summarizer.journal
+    listed = await journal.runs(conversation=conversation, owner=owner.principal, tenant=owner.tenant, limit=1)
+    run_id = next((run.run_id for run in listed), "")
+    latest, first = 0, 0  # the input tokens of the last reply, and of the first one since the last summary
+    try:
+        while run_id:
+            recording = RunState(sound(run_id, await journal.read(run_id)))
+            started = recording.beginning()
+            if started.compacts:
+                break
+            taken = [replied.reply.usage.input_tokens for _, replied in recording.replies]
+            first = next(filter(None, taken), first)
+            latest = latest or next(filter(None, reversed(taken)), 0)
+            if latest and latest < (memory.summary_at or inf):
+                return
+            run_id = started.previous
+        if not latest or (run_id and latest < first * GROWN):
+            return
+        await summarizer.sum_up(conversation, owner, principal, memory.keep)
+    except ActumError as error:
+        log.warning("the conversation %s is not summed up: %s", conversation, error)
 
 
 async def sum_up(

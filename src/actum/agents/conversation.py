@@ -48,13 +48,14 @@ class Before(Struct, frozen=True):
         return {part.handle for part in media(self.messages)}
 
 
-async def before(journal: Journal, owner: User, conversation: str, after: str = "") -> Before:
+async def before(journal: Journal, owner: User, conversation: str, after: str = "", window: int = 0) -> Before:
     """What was said in a conversation until now, or up to another point.
 
     Args:
         owner: whose conversation it is; another owner's runs are not there, as far as this one can tell.
         conversation: its id; empty for none.
         after: the run to go on after instead of the latest: its id, or `id@number`.
+        window: only so many of the latest runs are told; 0 for all.
 
     Raises:
         UnknownName: there is no such run.
@@ -78,7 +79,7 @@ async def before(journal: Journal, owner: User, conversation: str, after: str = 
                 "after={after!r}: run {run!r} has the entries 0 to {seen}", after=after, run=run_id, seen=seen - 1
             )
         seen = int(number) + 1
-    told = await history(journal, run_id, seen, owner=owner)
+    told = await history(journal, run_id, seen, owner=owner, window=window)
     return Before(run_id, seen, told, unfinished(run_id, entries, seen))
 
 
@@ -92,17 +93,19 @@ def owner_of(entries: Sequence[Entry]) -> User | None:
 
 async def history_of(journal: Journal, started: Started) -> list[Message]:
     """Every message before a run, as the run was told them when it began."""
-    earlier = await history(journal, started.previous, started.seen, owner=started.owning_user)
+    whose, window = started.owning_user, started.window
+    earlier = await history(journal, started.previous, started.seen, owner=whose, window=window)
     return [*earlier, *started.history]
 
 
-async def history(journal: Journal, run_id: str, seen: int, *, owner: User) -> list[Message]:
+async def history(journal: Journal, run_id: str, seen: int, *, owner: User, window: int = 0) -> list[Message]:
     """Every message up to this run, those of the runs before it first; instructions left out.
 
     Args:
         run_id: the last run of the conversation; empty for none.
         seen: how many of its entries count. A run that was paused may have gone on since.
         owner: whose conversation it is. A run of another owner is left out, whatever the records say.
+        window: only so many of the latest runs are told; 0 for all.
 
     Raises:
         JournalError: a run is not there, or not as it was written.
@@ -110,7 +113,7 @@ async def history(journal: Journal, run_id: str, seen: int, *, owner: User) -> l
     runs: list[RunState] = []
     summary: list[Message] = []
     left: int | None = None  # so many runs before a summary stay as they are
-    while run_id and left != 0:
+    while run_id and left != 0 and not 0 < window <= len(runs):
         entries = sound(run_id, await journal.read(run_id))[:seen]
         if entries and not entries[0].payload:
             break  # forgotten, and what was before it with it

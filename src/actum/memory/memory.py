@@ -25,24 +25,37 @@ class Memory(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         space: agents with the same space share what they remember; empty for the agent's own name.
         recall: at most this many memories are found and told at the start of a run; 0 for none.
         tools: the model gets the tools `recall`, `remember` and `forget_memory`.
+        runs: only this many of the latest runs of a conversation are told; None for all.
+        summary_at: where the last reply of a conversation took this many input tokens or more, the next turn has the
+            conversation summed up first; None for never.
+        keep: this many of the latest runs stay as they are when the conversation is summed up.
 
     Raises:
         UsageError: a value can not be used.
 
     >>> Memory(user=True, recall=3)
-    Memory(user=True, space='', recall=3, tools=True)
+    Memory(user=True, space='', recall=3, tools=True, runs=None, summary_at=None, keep=2)
     """
 
     user: bool = False
     space: Annotated[str, Meta(max_length=SPACE_CHARS_MAX)] = ""
     recall: Annotated[int, Meta(ge=0, le=RECALL_MAX)] = 5
     tools: bool = True
+    runs: Annotated[int, Meta(ge=1)] | None = None
+    summary_at: Annotated[int, Meta(ge=1)] | None = None
+    keep: Annotated[int, Meta(ge=0)] = 2
 
     def __post_init__(self) -> None:
         if not 0 <= self.recall <= RECALL_MAX:
             raise UsageError(
                 "Memory(recall={recall}): give a number from 0 to {most}", recall=self.recall, most=RECALL_MAX
             )
+        for name, least in (("runs", 1), ("summary_at", 1), ("keep", 0)):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < least):
+                raise UsageError(
+                    "Memory({name}={value!r}): give a number from {least}", name=name, value=value, least=least
+                )
         if len(self.space) > SPACE_CHARS_MAX or not self.space.isprintable():
             raise UsageError("Memory(space=...): a space has up to {most} printable characters", most=SPACE_CHARS_MAX)
 
@@ -58,7 +71,7 @@ def read_memory(said: Memory | MemoryWord | None, name: str) -> Memory | None:
         UsageError: it is none, or agents without a name would share a space.
 
     >>> read_memory("user", "desk")
-    Memory(user=True, space='desk', recall=5, tools=True)
+    Memory(user=True, space='desk', recall=5, tools=True, runs=None, summary_at=None, keep=2)
     """
     match said:
         case "none":

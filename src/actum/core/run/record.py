@@ -179,6 +179,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         open_runs: runs of workflows in the conversation that could still change its variables when this run began.
         space: the run is a turn of the user's memory in this space; empty where it is none. See `actum.memory`.
         recalled: what the run was told out of the user's memory before the question.
+        window: only so many of the latest runs of the conversation are told; 0 for all.
     """
 
     agent: str
@@ -224,6 +225,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     tool_choice: ToolChoice = "auto"
     space: str = ""
     recalled: tuple[Recalled, ...] = ()
+    window: int = 0
 
     @property
     def belongs_to(self) -> str:
