@@ -352,6 +352,24 @@ def test_what_was_found_is_added_when_a_person_agrees(run: Run, home: Path, monk
     assert run("tools", "discover", "apis", "--add", "--json").exit_code == 2
 
 
+def test_what_was_found_is_the_draft_of_a_server_and_is_published_when_a_person_agrees(run: Run, home: Path) -> None:
+    (home / "apis").mkdir()
+    (home / "apis" / "pets.json").write_text(document("https://a.example"))
+    (home / "apis" / "nowhere.json").write_text(document("/v1"))
+    (home / "actum.toml").write_text('journal = "runs.db"\n', "utf-8")
+    discover = ("tools", "discover", "apis", "--add", "--tenant", "north")
+    assert run(*discover).exit_code == 1, "nobody agreed"
+    drafted = json.loads(run("servers", "list", "--json", "--tenant", "north").stdout)
+    assert [(each["name"], each["published"]) for each in drafted] == [("nowhere", 0), ("pets", 0)]
+    assert "There is a server pets already" in run(*discover, "--yes").stderr
+    added = run("tools", "discover", "apis", "--add", "--tenant", "south", "--yes")
+    assert (added.exit_code, "pets@1 is published." in added.stdout) == (0, True), added.output
+    assert "apis/nowhere.json: " in " ".join(added.stderr.split())
+    (version,) = json.loads(run("servers", "versions", "pets", "--tenant", "south", "--json").stdout)["items"]
+    assert version["source"] == "apis/pets.json"
+    assert run("servers", "publish", "pets", "--tenant", "north").exit_code == 0
+
+
 def test_what_the_catalog_knows_is_found_and_a_server_is_written_down_and_not_approved(run: Run, home: Path) -> None:
     entry = CatalogEntry(name="papers", kind="mcp", url="https://tools.example.com/mcp")
     entry = entry.with_document({"tools": [{"name": "find"}, {"name": "cite"}]}, 1.0)

@@ -1,25 +1,36 @@
 """`actum tools discover` for addresses and for what `actum catalog` knows; what `--add` does with it.
 
 An MCP server and an agent are written down only: their tools are used once a person has looked at them and approved.
+With `--tenant` a place with many tools becomes the draft of a server of this tenant, and is published when a person
+agrees.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
+from ...compose.administration import open_application
 from ...compose.catalog import CatalogKeeper, catalog_files
 from ...compose.discovery.addresses import discover_at, found_of, is_address
 from ...compose.discovery.places import FoundTools, discover
 from ...compose.remote_agents import A2A_SOURCE
 from ...compose.written_settings import remember_tools
 from ...core.clock import SystemClock
+from ...core.json import Json, dumps
+from ...protocols.mcp.document import name_for
 from ...protocols.plain_text import shown
+from ...server.api.definitions.bodies import DefinitionVersion, DraftText
+from ...server.api.published import SERVER_OPERATIONS
+from ...toolsets.declared.server import HEADER, SERVER
 from .. import options
+from ..definitions.commands import text_in
 from ..exit_codes import DONE
 from ..language import tr
 from ..mcp import commands as mcp
+from ..operated import Operated
 from ..show.terminal import Terminal
 from . import a2a, apis
 
@@ -42,6 +53,57 @@ def found_at(place: str) -> list[FoundTools]:
     if place and entries and not Path(place).expanduser().exists():
         return [found_of(entry) for entry in entries]
     return [*discover(place), *(found_of(entry) for entry in entries if not place)]
+
+
+SERVED: Mapping[str, str] = {"server": "url", "agent": "a2a", "document": "openapi"}
+"""The field of a server's definition that says where what was found is, by its kind."""
+
+
+def publish_found(terminal: Terminal, found: FoundTools, tenant: str, *, yes: bool) -> bool:
+    """Save a place with many tools as the draft of a server, and publish it if a person agrees.
+
+    Returns:
+        Whether it was published.
+
+    Args:
+        terminal: where the person is asked.
+        found: one of the kinds of `SERVED`.
+        tenant: whose server it is.
+        yes: nobody is asked.
+
+    Raises:
+        UsageError: the place can not be published as a server.
+    """
+    name, settings, operated = name_for(found.name), options.read(), Operated(SERVER_OPERATIONS)
+    place = found.source if is_address(found.source) else text_in(found.source, SERVER).decode("utf-8", "replace")
+    text = dumps({"actum": HEADER, "name": name, SERVED[found.kind]: place})
+
+    async def saved() -> int:
+        async with open_application(settings) as app:
+            if await app.journal.definitions.draft(SERVER, name, tenant=tenant) is not None:
+                return 0
+            given: dict[str, Json] = {"text": text, "revision": 0}
+            draft = await operated.ask(app, "saveServerDraft", {"name": name}, given, tenant)
+            assert isinstance(draft, DraftText)
+            return draft.revision
+
+    async def published(revision: int) -> int:
+        async with open_application(settings) as app:
+            given: dict[str, Json] = {"revision": revision, "source": found.source[-1_000:]}
+            made = await operated.ask(app, "publishServer", {"name": name}, given, tenant)
+            assert isinstance(made, DefinitionVersion)
+            return made.number
+
+    revision = asyncio.run(saved())
+    if not revision:
+        terminal.note(tr("There is a server {name} already; it stays as it is.", name=name))
+        return False
+    question = f"publish {shown(found.source)} as the server {shown(name)}?  [y]es  [n]o: "
+    if not apis.agreed(terminal, question, yes=yes):
+        terminal.note(tr("Its draft is kept. To publish it: actum servers publish {name}", name=name))
+        return False
+    terminal.text(tr("{name}@{number} is published.", name=name, number=asyncio.run(published(revision))))
+    return True
 
 
 def add_found(terminal: Terminal, found: FoundTools, *, yes: bool) -> bool:

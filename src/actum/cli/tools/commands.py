@@ -228,6 +228,10 @@ def discover_tools(
     place: Annotated[str, typer.Argument(metavar="[FOLDER | MODULE | URL]", help="Where to look.")] = "",
     add: Annotated[bool, typer.Option("--add", help="Ask for each of them whether to add it, and add it.")] = False,
     yes: apis.YesFlag = False,
+    tenant: Annotated[
+        str | None,
+        typer.Option("--tenant", metavar="NAME", help="With --add: publish them as servers of this tenant."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> int:
     """Find what could be tools. Nothing is run; with --add you are asked what to add."""
@@ -249,18 +253,23 @@ def discover_tools(
     if not found:
         terminal.note(tr("Nothing here could be tools."))
     if found and add:
-        return DONE if _add_all(terminal, found, yes=yes) else FAILED
+        return DONE if _add_all(terminal, found, None if tenant is None else said(tenant), yes=yes) else FAILED
     return DONE if found else FAILED
 
 
-def _add_all(terminal: Terminal, found: Sequence[FoundTools], *, yes: bool) -> bool:
+def _add_all(terminal: Terminal, found: Sequence[FoundTools], tenant: str | None, *, yes: bool) -> bool:
     """Add what a person agrees to; whether something was added."""
     known = set(api_store(os.environ).names())
     added, places = 0, []
     for each in found:
         if each.problem:
             continue
-        if each.kind in ("server", "agent"):
+        if tenant is not None and each.kind in addresses.SERVED:
+            try:
+                added += addresses.publish_found(terminal, each, tenant, yes=yes)
+            except UsageError as problem:  # the others can be published all the same
+                terminal.error(f"{each.source}: {problem}")
+        elif each.kind in ("server", "agent"):
             added += addresses.add_found(terminal, each, yes=yes)
         elif each.kind != "document":
             question = f"add the tools of {shown(each.source)} to the settings?  [y]es  [n]o: "

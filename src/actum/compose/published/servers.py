@@ -123,6 +123,9 @@ class ServersOfTenant:
         wanted = ApiChoice(definition.name, definition.only, definition.base, secrets=definition.secrets, search=False)
         setup = await set_up(wanted, definition.openapi if is_address else "", found, self._egress, guard=guard)
         for place in setup.origins:
+            if place.startswith(_INLINE.rstrip("/")):
+                told = "the document does not say where the API is"
+                raise BadText([TextProblem(told, hint="write base: https://api.example.com", path="base")])
             await self._check(place)
         digests = {each.tool.name: setup.digest_of(each) for each in setup.api.operations}
         approved = digests if pinned is None else dict(pinned)
