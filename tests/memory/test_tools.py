@@ -16,10 +16,11 @@ from actum.core.interfaces import Journal
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.policy import Facts
+from actum.core.run.noted import RecordKind, RecordKinds
 from actum.events import MemoryKept
 from actum.journal.memory import MemoryJournal
 from actum.memory.feature import FEATURE, take_into_use
-from actum.memory.notes import NOTES
+from actum.memory.notes import NOTES, Dropped, dropped_records
 from actum.memory.tools import MemoryTools
 from actum.policy.rules import CAREFUL
 from actum.testing import ScriptedModel
@@ -247,3 +248,11 @@ async def test_no_note_is_missing_or_doubled_whatever_statement_a_process_dies_a
     assert [each.said for each in kept] == ["red", "blue", "green"]
     await stores.rebuild(FEATURE.name)
     assert await stores.find("", NOTES, order="at") == kept
+
+
+def test_what_is_forgotten_fits_into_records_however_long_the_ids_of_conversations_are() -> None:
+    items = {f"run_{number:020}": chr(0x1F600) * 1_000 for number in range(25)}
+    records = dropped_records("x" * 100, items)
+    kinds = RecordKinds([RecordKind("memory", Dropped)])
+    assert all(kinds.noted(record) for record in records)
+    assert {name: told for record in records for name, told in record.items.items()} == items

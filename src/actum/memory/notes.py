@@ -21,7 +21,8 @@ NoteKind = Literal["fact", "preference"]
 NOTE_CHARS_MAX = 1_000
 NOTES_MAX = 10_000
 """How many notes a user may have in a space."""
-DROPPED_AT_ONCE = 40
+DROPPED_AT_ONCE = 10
+"""Items in one record: the id of a conversation has up to 1,000 characters, and a record has a limit of bytes."""
 
 
 class Kept(Struct, frozen=True, tag="kept", omit_defaults=True):
