@@ -519,6 +519,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 example={"space": "desk", "count": 12},
             )
         },
+        errors=(404,),
         handler=forget_memories,
         is_recorded=True,
         command=Command(
