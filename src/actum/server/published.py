@@ -17,7 +17,7 @@ from ..core.definition import BadText, ReadDefinition
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.run.record import Started
-from ..core.stored.definitions import PublicationInUse
+from ..core.stored.definitions import TRIED, PublicationInUse
 from ..core.tool import Tool
 from ..runs.runner import Runner
 from ..toolsets.declared.published import USES, ListedTool, MadeTool, TenantTools
@@ -92,6 +92,20 @@ class TenantAgents(Protocol):
         Raises:
             UnknownName: there is no such publication.
             BadText: the publication can not be used now.
+        """
+
+    async def draft(self, name: str, text: int, began_with: Mapping[str, int] | None = None) -> Agent[object]:
+        """The agent of a draft, for a try.
+
+        Args:
+            name: what it is called.
+            text: the `number_of_text` of the draft.
+            began_with: as for `open`.
+
+        Raises:
+            UnknownName: there is no draft.
+            UsageError: the draft has another text by now.
+            BadText: the draft can not be used.
         """
 
     async def check(self, name: str, text: str, tools: Mapping[str, Tool]) -> ReadDefinition:
@@ -215,6 +229,21 @@ class PublishedOffer:
             return _with_tool(among, await _opened(own, name))
         return None
 
+    async def runner_of_draft(self, among: Runner, tenant: str, name: str, text: int) -> Runner:
+        """What tries the draft of a tool.
+
+        Args:
+            among, tenant, name: as for `runner`.
+            text: the `number_of_text` of the draft.
+
+        Raises:
+            UsageError: the draft can not be tried.
+        """
+        own = self.tools_of(tenant)
+        if own is None:
+            raise UsageError("nobody can publish tools here")
+        return _with_tool(among, await own.draft(name, text))
+
     async def runner_of(self, among: Runner, started: Started) -> Runner:
         """What can go on with a run of direct calls: with the publications with which the run began.
 
@@ -224,11 +253,16 @@ class PublishedOffer:
         if not started.uses:
             return among
         named = next(iter(started.uses))
+        is_try, named = named.startswith(TRIED), named.removeprefix(TRIED)
         if not named.startswith((USES, SERVER_USES)):
             return _caller(among, await self._with_version(started, named))
         own = self.tools_of(started.tenant)
         if own is None:
             raise UsageError("no published tools are kept here, and the run uses {name!r}", name=named)
+        if is_try:
+            return _with_tool(
+                among, await own.draft(named.removeprefix(USES), started.uses[TRIED + named], started.uses)
+            )
         if named.startswith(SERVER_USES):
             return _with_tool(among, await own.open_server(named.removeprefix(SERVER_USES), began_with=started.uses))
         return _with_tool(among, await _opened(own, named.removeprefix(USES), started.uses))
@@ -274,9 +308,21 @@ class PublishedOffer:
         number = line.publication.number_for(user) if line is not None else 0
         return number if line is not None and number != line.publication.number else 0
 
+    async def agent_of_draft(self, tenant: str, name: str, text: int) -> Agent[object]:
+        """The agent of a draft, for a try.
+
+        Raises:
+            UsageError: the draft can not be tried.
+        """
+        own = self.agents_of(tenant)
+        if own is None:
+            raise UsageError("nobody can publish agents here")
+        return await own.draft(name, text)
+
     def stands_for(self, started: Started) -> bool:
         """Whether the agent of a run was published, or stands for a published workflow."""
-        return started.agent in started.uses or f"{AGENT}/{started.agent}" in started.uses
+        own = f"{AGENT}/{started.agent}"
+        return not {started.agent, own, TRIED + own}.isdisjoint(started.uses)
 
     async def agent_of(self, started: Started) -> Agent[object] | None:
         """The agent that can go on with a run for which `stands_for` holds; None for another run.
@@ -291,6 +337,9 @@ class PublishedOffer:
         own = self.agents_of(started.tenant)
         if own is None:
             raise UsageError("no published agents are kept here, and the run uses {name!r}", name=started.agent)
+        tried = started.uses.get(f"{TRIED}{AGENT}/{started.agent}")
+        if tried is not None:
+            return await own.draft(started.agent, tried, started.uses)
         return await _agent(own, started.agent, started.uses)
 
     async def open(self, tenant: str, name: str, number: int = 0) -> Workflow | None:

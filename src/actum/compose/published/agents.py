@@ -21,7 +21,7 @@ from ...core.errors import UsageError
 from ...core.interfaces import Journal, Toolset
 from ...core.model import Model
 from ...core.process.worker_thread import off_loop
-from ...core.stored.definitions import no_publication, reference
+from ...core.stored.definitions import TRIED, draft_tried, no_publication, reference
 from ...core.tool import Tool
 from ...runs.given_tools import Toolish, sort_out
 from ...server.api.connected import TenantModels
@@ -150,6 +150,18 @@ class AgentsOfOne:
         definition = await off_loop(len(publication.text), read_agent, publication.text)
         with opening(f"agent {name}", "tools"):
             return await self._agent(definition, {f"{AGENT}/{name}": publication.number}, began_with)
+
+    async def draft(self, name: str, text: int, began_with: Mapping[str, int] | None = None) -> Agent[object]:
+        """The agent of a draft, for a try; see `TenantAgents.draft`.
+
+        Raises:
+            UnknownName: there is no draft.
+            UsageError: the draft has another text by now.
+            BadText: the draft can not be used.
+        """
+        draft = await draft_tried(self._definitions, AGENT, name, text, tenant=self._tenant)
+        definition = await off_loop(len(draft.text), read_agent, draft.text)
+        return await self._agent(definition, {f"{TRIED}{AGENT}/{name}": text}, began_with)
 
     async def check(self, name: str, text: str, tools: Mapping[str, Tool]) -> ReadDefinition:
         """What is in a text that somebody wants to publish; see `TenantAgents.check`.

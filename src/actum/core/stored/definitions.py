@@ -15,7 +15,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -213,6 +213,39 @@ class DraftInUse(UsageError):
 
 class CanaryInUse(UsageError):
     """The publication that is to be tried on some users is the one in use."""
+
+
+TRIED: Final = "draft/"
+"""`draft/tool/weather` in `Started.uses`: the run tries the draft of this tool, which has this `number_of_text`."""
+
+
+def number_of_text(digest: str) -> int:
+    """The beginning of the digest of a text, as a number: revisions begin anew where a draft was deleted."""
+    return int(digest[:15], 16)
+
+
+async def draft_tried(
+    definitions: Definitions, kind: KindName, name: str, text: int, *, tenant: str
+) -> DefinitionDraft:
+    """The draft that a run tries.
+
+    Args:
+        definitions: keeps the draft.
+        kind, name, tenant: what the draft is, what it is called, and whose it is.
+        text: the `number_of_text` of the draft.
+
+    Raises:
+        UnknownName: there is none.
+        UsageError: the draft has another text by now. The run can not go on: what it tried is not kept.
+    """
+    draft = await definitions.draft(kind, name, tenant=tenant)
+    if draft is None:
+        raise no_draft(kind, name)
+    if number_of_text(draft.digest) != text:
+        raise UsageError(
+            "the draft of {kind} {name!r} is another than the run tries: try it anew", kind=kind, name=name
+        )
+    return draft
 
 
 class TooManyDefinitions(UsageError):

@@ -143,7 +143,7 @@ class _Request:
         for name, value in parse_qsl(address.query, keep_blank_values=True):
             self._take("query", name, value)
         for name, value in endpoint.headers.items():
-            if _is_credential(name):
+            if is_credential(name):
                 raise UsageError(
                     "the header {name!r} looks like a credential: keep its value as a secret instead", name=name
                 )
@@ -215,7 +215,7 @@ def from_curl(line: str, name: str) -> tuple[EndpointTemplate, tuple[str, ...]]:
     if read.as_query and data:
         url, data = f"{url}{'&' if '?' in url else '?'}{'&'.join(data)}", []
     kind = next((headers.pop(each) for each in list(headers) if each.lower() == "content-type"), "")
-    kept, secrets_in_query = _without_secrets(url, name)
+    kept, secrets_in_query = without_secrets(url, name)
     body, form = _data(data, kind)
     endpoint = EndpointTemplate(
         name=name,
@@ -266,8 +266,8 @@ class _Curl:
         said, _, value = (part.strip() for part in line.partition(":"))
         if said.lower() == "authorization" and value.lower().startswith("bearer "):
             self.secrets["bearer"] = f"{self.name}_token"
-        elif _is_credential(said):
-            self.secrets[f"header:{said}"] = f"{self.name}_{_word(said)}"
+        elif is_credential(said):
+            self.secrets[f"header:{said}"] = f"{self.name}_{secret_word(said)}"
         else:
             self.headers[said] = value
 
@@ -291,26 +291,27 @@ def _data(data: list[str], kind: str) -> tuple[Json, bool]:
     return fields, True
 
 
-def _without_secrets(url: str, name: str) -> tuple[str, dict[str, str]]:
+def without_secrets(url: str, name: str) -> tuple[str, dict[str, str]]:
     """The address without credentials in its query, and their places."""
     head, mark, query = url.partition("?")
     kept: list[str] = []
     secrets: dict[str, str] = {}
     for pair in query.split("&") if mark else []:
         said = pair.partition("=")[0]
-        if _is_credential(said):
-            secrets[f"query:{said}"] = f"{name}_{_word(said)}"
+        if is_credential(said):
+            secrets[f"query:{said}"] = f"{name}_{secret_word(said)}"
         else:
             kept.append(pair)
     return head + ("?" + "&".join(kept) if kept else ""), secrets
 
 
-def _is_credential(name: str) -> bool:
+def is_credential(name: str) -> bool:
     """Whether a header or a parameter of this name may hold a credential."""
     return name.lower() in _CREDENTIAL_HEADERS or is_secret_name(name) or bool(_SECRET_WORD.search(name))
 
 
-def _word(text: str) -> str:
+def secret_word(text: str) -> str:
+    """What the name of a secret says of the header or parameter that has the credential."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "key"
 
 

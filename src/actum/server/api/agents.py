@@ -1,23 +1,29 @@
-"""`/v1/agents`: the agents that a caller may ask, by name: those of the settings, published ones, and workflows."""
+"""`/v1/agents`: the agents that a caller may ask, by name: those of the settings, published ones, and workflows. And
+`POST /v1/agents/{name}/try`: the draft of an agent is tried before it is published.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Annotated
 
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, structs
 
 from ...agents.declared import AGENT, read_agent
 from ...core.errors import UsageError
 from ...core.identity import Identity
+from ...core.stored.definitions import number_of_text
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal
 from ...journal.lists import read_cursor, write_cursor
 from ..scopes import allows, wants
 from .api import Api
-from .definitions.bodies import VersionQuery
-from .fields import Cursor, Limit, ListPart
+from .definitions.bodies import Number, VersionQuery
+from .definitions.operations import TRY_TOLD, draft_to_try
+from .fields import Cursor, Limit, ListPart, SessionId
 from .published import AGENTS
 from .records import cursors
+from .runs.operations import REPLY_BEGUN, asked_by, begun
 from .runs.views import told_model
 
 
@@ -63,6 +69,21 @@ class AgentPage(ListPart[AgentInfo], frozen=True, kw_only=True):
     """A part of the list of agents."""
 
 
+class TryAgentBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question to the draft of an agent.
+
+    Attributes:
+        question: what the user says.
+        revision: the revision of the draft that the caller has looked at; null for whatever the draft is now.
+        session: the conversation that the question belongs to, by an id that the caller chooses; empty for a question
+            that stands alone.
+    """
+
+    question: Annotated[str, Meta(min_length=1)]
+    revision: Number | None = None
+    session: SessionId = ""
+
+
 async def list_agents(api: Api, asked: ApiRequest[AgentsQuery, None]) -> ApiReply:
     """The agents that a caller may ask, by name. None is built for the list that was not built before."""
     with cursors():
@@ -95,6 +116,30 @@ async def _published(api: Api, who: Identity, name: str, number: int) -> str | N
         found = await api.journal.definitions.published(AGENT, name, number or None, tenant=who.tenant)
         return found.text if found is not None else None
     return None
+
+
+async def try_agent(api: Api, asked: ApiRequest[None, TryAgentBody]) -> ApiReply:
+    """Have the draft of an agent answer a question."""
+    who, body = asked.who, asked.body
+    draft = await draft_to_try(AGENTS, api, asked, body.revision)
+    agent = await api.published.agent_of_draft(who.tenant, draft.name, number_of_text(draft.digest))
+    start = api.start(asked)
+    await api.begin(
+        start,
+        lambda emit: agent.run(
+            asked_by(who, body.question),
+            conversation=body.session,
+            principal=who.principal,
+            tenant=who.tenant,
+            roles=who.roles,
+            key_id=who.key_id,
+            run_id=start.run_id,
+            request=start.request,
+            emit=emit,
+            memory=False,
+        ),
+    )
+    return await begun(api, start.run_id, who)
 
 
 async def _info(api: Api, who: Identity, name: str) -> AgentInfo:
@@ -132,5 +177,22 @@ OPERATIONS: tuple[Operation, ...] = (
         query=VersionQuery,
         replies={200: AnswerKind(means="The agent.", body=AgentDetails, example=_AGENT | {"definition": None})},
         handler=get_agent,
+    ),
+    Operation(
+        id="tryAgentDraft",
+        method="post",
+        path="/v1/agents/{name}/try",
+        tag="agents",
+        summary="Try the draft of an agent with a question.",
+        description=TRY_TOLD,
+        scopes=AGENTS.builders,
+        names={"name": "The name of an agent."},
+        body=TryAgentBody,
+        takes_key=True,
+        example={"revision": 3, "question": "What is 2 and 3?"},
+        replies={202: REPLY_BEGUN},
+        errors=(409,),
+        handler=try_agent,
+        is_recorded=True,
     ),
 )

@@ -21,11 +21,13 @@ from ..paths import TAKEN, place_of
 from ..scopes import SCOPES
 from . import agents, applying, audit, connections, keys, memories, published, secrets, session, sessions
 from .approvals import operations as approvals
+from .definitions import reading
 from .runs import comparing, feed, files, timeline
 from .runs import operations as runs
 from .tasks import operations as tasks
 from .tools import kind as tool_kind
 from .tools import operations as tools
+from .tools import trying
 from .workflows import kind as workflow_kind
 from .workflows import operations as workflows
 
@@ -48,6 +50,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *published.AGENT_OPERATIONS,
     *published.PROMPT_OPERATIONS,
     *published.SERVER_OPERATIONS,
+    *trying.OPERATIONS,
+    *reading.OPERATIONS,
     *applying.OPERATIONS,
     *keys.OPERATIONS,
     *secrets.OPERATIONS,

@@ -20,7 +20,15 @@ from ...core.errors import JournalError, PermissionDenied, Unavailable, UnknownT
 from ...core.identity import Identity
 from ...core.interfaces import Context, Toolset
 from ...core.process.worker_thread import off_loop
-from ...core.stored.definitions import Definitions, Publication, PublicationInUse, no_publication, reference
+from ...core.stored.definitions import (
+    TRIED,
+    Definitions,
+    Publication,
+    PublicationInUse,
+    draft_tried,
+    no_publication,
+    reference,
+)
 from ...core.tool import Tool
 from ..wrappers import Wrapper
 from .declaration import ToolDeclaration, read_declaration
@@ -255,6 +263,23 @@ class TenantTools:
         line = (await self.listed()).get(name)
         return line.server if line is not None else ""
 
+    async def draft(self, name: str, text: int, began_with: Mapping[str, int] | None = None) -> MadeTool:
+        """The tool of a draft, for a try, with the draft among what the tool uses.
+
+        Args:
+            name: what it is called.
+            text: the `number_of_text` of the draft.
+            began_with: as for `DeclaredPlaces.make`.
+
+        Raises:
+            UnknownName: there is no draft.
+            UsageError: the draft has another text by now.
+            BadText: the draft can not be used.
+        """
+        draft = await draft_tried(self._definitions, KIND, name, text, tenant=self._tenant)
+        made = await self._places.make(await off_loop(len(draft.text), read_declaration, draft.text), began_with)
+        return MadeTool(_Labelled(made.toolset, self._places.shown), {TRIED + USES + name: text, **made.uses})
+
     async def toolset(
         self,
         names: Sequence[str],
@@ -455,7 +480,18 @@ class PinnedTools:
         return await made.toolset.execute(call, context)
 
 
-class _Published(Wrapper):
+class _Labelled(Wrapper):
+    """The tool of a declaration, with the operator's word on what it does."""
+
+    def __init__(self, toolset: Toolset, label: Callable[[Tool], Tool]) -> None:
+        self._label = label
+        super().__init__(toolset)
+
+    def shown(self, tool: Tool) -> Tool:
+        return self._label(structs.replace(tool, from_client=True))
+
+
+class _Published(_Labelled):
     """A published tool. No call of the tool is made once its name was taken out of use."""
 
     def __init__(
@@ -465,11 +501,7 @@ class _Published(Wrapper):
         label: Callable[[Tool], Tool],
     ) -> None:
         self._is_in_use = is_in_use
-        self._label = label
-        super().__init__(toolset)
-
-    def shown(self, tool: Tool) -> Tool:
-        return self._label(structs.replace(tool, from_client=True))
+        super().__init__(toolset, label)
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Make the call.

@@ -246,6 +246,21 @@ class _Handlers:
             changes = await off_loop(size, self._kind.difference, old.text, new.text)
         return ApiReply(TextDifference(changes=tuple(map(_change, changes)), used_by=await self._used_by(app, asked)))
 
+    async def tried(self, app: Application, asked: ApiRequest[Any, Any], revision: int | None) -> DefinitionDraft:
+        """The draft that a caller may try: what the caller could publish."""
+        name = asked.names["name"]
+        publisher = await self._publisher(app, asked)
+        with refusing(asked, "draft"):
+            await self._check_free(app, publisher, asked)
+            draft = await self._drafted(app, asked)
+            if revision is not None and revision != draft.revision:
+                raise StaleDraft(draft, revision)
+            read = await publisher.check(name, draft.text)
+        permit = permit_of(asked)
+        if permit is not None:
+            permit(read)
+        return draft
+
     # What several of them need ----------------------------------------------------------------------------------------
 
     async def _publisher(self, app: Application, asked: ApiRequest[Any, Any]) -> Publisher:
@@ -316,6 +331,32 @@ def named_text(kind: DefinitionKind, text: str, name: str) -> tuple[str, str]:
         except UsageError:
             pass
         raise
+
+
+TRY_TOLD = (
+    "What it does is done: it has your rights, the policy judges it, and it waits for a person where the published one "
+    "would. It is on record, and the `draft` of its run names what was tried. 409 with the code `stale`: the draft is "
+    "another by now. What waits can not go on once the draft has another text."
+)
+"""What a client is told of a try, of whatever kind."""
+
+
+async def draft_to_try(
+    kind: DefinitionKind, app: Application, asked: ApiRequest[Any, Any], revision: int | None
+) -> DefinitionDraft:
+    """The draft that a request tries. Nothing wrong was found in it, and the caller could publish it.
+
+    Args:
+        kind: what the draft is.
+        app: the server.
+        asked: the request, with the name of the draft.
+        revision: the revision that the caller has looked at; None for whatever the draft is now.
+
+    Raises:
+        Refusal: there is no such draft, it is another by now, something is wrong with it, or the caller could not
+            publish it.
+    """
+    return await _Handlers(kind).tried(app, asked, revision)
 
 
 async def publisher_of(kind: DefinitionKind, app: Application, who: Identity, name: str) -> Publisher:

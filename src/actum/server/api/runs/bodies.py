@@ -168,6 +168,7 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
         calls: the calls of the run.
         approvals: what the run waits for.
         forked: the run that this run branched off from; empty where there is none.
+        draft: the draft that the run tried, such as `tool/weather`; empty for a run that tried none.
         outputs: what a workflow gave; null for other runs, and while there are none.
         plan: the steps that an agent with a plan wrote down last in this run.
         recalled: what the run was told out of the memory of its user, before the question.
@@ -180,6 +181,7 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
     calls: tuple[RunCall, ...]
     approvals: tuple[Approval, ...]
     forked: str
+    draft: str = ""
     outputs: JsonObject | None = None
     plan: tuple[PlanStep, ...] = ()
     recalled: tuple[RecalledMemory, ...] = ()

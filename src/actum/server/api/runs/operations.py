@@ -61,7 +61,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
         check_no_task(body)
     agent = await api.agent(who, body.agent, conversation=body.session, version=body.version)
     start = api.start(asked)
-    question = _asked_by(who, body.question)
+    question = asked_by(who, body.question)
     api.check_question(agent, question)
     try:
         await agent.checked_choice(body.tool_choice)
@@ -93,7 +93,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     return await begun(api, start.run_id, who)
 
 
-def _asked_by(who: Identity, question: str) -> UserMessage:
+def asked_by(who: Identity, question: str) -> UserMessage:
     """A question that came in a request. What a client says may be its model's words, unless the operator trusts the
     client to say only what its user said.
     """
@@ -205,7 +205,7 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
     start = api.start(asked)
     if agent is None and (body.question or body.session):
         raise Refusal(422, "invalid", "A run of a workflow has no question and no session: leave both out.")
-    question = None if body.question is None else _asked_by(who, body.question)
+    question = None if body.question is None else asked_by(who, body.question)
     if agent is not None and question is not None:
         api.check_question(agent, question)
     if start.request and await api.was_begun(start):

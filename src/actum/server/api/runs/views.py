@@ -37,6 +37,7 @@ from ....core.run.record import (
     Started,
 )
 from ....core.run.summary import RunSummary
+from ....core.stored.definitions import TRIED
 from ....journal.recording import CallRef, RunState
 from ....journal.timeline import calls_in
 from ...scopes import allows
@@ -136,6 +137,7 @@ def run_details(line: RunSummary, recorded: Recorded, who: Identity, outputs: Js
         ),
         approvals=waiting_in(line, recorded),
         forked=recorded.started.forked,
+        draft=next((name.removeprefix(TRIED) for name in recorded.started.uses if name.startswith(TRIED)), ""),
         outputs=outputs,
         plan=_plan(state),
         recalled=tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from heapq import merge
 from itertools import islice
+from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -13,6 +14,7 @@ from ....core.call import ToolCall, ToolResult
 from ....core.errors import UsageError
 from ....core.event import RunResult
 from ....core.identity import Identity
+from ....core.json import JsonObject
 from ....core.stored.definitions import checked_name
 from ....core.tool import Tool
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
@@ -21,6 +23,7 @@ from ....journal.lists import read_cursor, write_cursor
 from ....journal.recording import CallRef
 from ....runs.options import RunOptions
 from ....runs.run import outcome as outcome_of
+from ....runs.runner import Runner
 from ...scopes import allows, wants
 from ..api import Api, wait_for
 from ..approvals.bodies import waiting_in
@@ -125,9 +128,20 @@ async def call_tool(api: Api, asked: ApiRequest[None, CallBody]) -> ApiReply:
     if asked.body.execute_async:
         return await accept_call(api, asked, name, asked.body.arguments)
     check_no_task(asked.body)
-    runner = await api.runner_for(who, name)
-    start = api.start(asked)
-    calls = [ToolCall(CALL, name, asked.body.arguments)]
+    return await make_call(api, asked, await api.runner_for(who, name), asked.body.arguments)
+
+
+async def make_call(api: Api, asked: ApiRequest[None, Any], runner: Runner, arguments: JsonObject) -> ApiReply:
+    """Make the call that a request asks for: what it came to, or what it waits for.
+
+    Args:
+        api: what the handlers share.
+        asked: the request, with the name of the tool.
+        runner: makes the call.
+        arguments: of the call.
+    """
+    who, name, start = asked.who, asked.names["name"], api.start(asked)
+    calls = [ToolCall(CALL, name, arguments)]
     job = await api.begin(
         start,
         lambda emit: runner.call(

@@ -1,0 +1,253 @@
+"""What somebody pastes, read as declarations: a cURL line, an address, a Python function, or a declaration. Pure.
+
+    >>> found = read_pasted("curl 'https://api.example.com/now?city=Oslo' -H 'Authorization: Bearer x'")
+    >>> [(item.kind, item.name) for item in found.items], [(note.code, note.about) for note in found.unclear]
+    ([('tool', 'now')], [('description', 'now'), ('example', 'city'), ('secret', 'now_token')])
+
+No credential of the text is in what is read: its place has the name of a secret instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import Final, Literal, TypeAlias
+from urllib.parse import parse_qsl, urlsplit
+
+from msgspec import Struct, structs
+
+from ...core.definition import BadText
+from ...core.errors import UsageError
+from ...core.json import Json, JsonObject, dumps
+from ...protocols.definition_text import read_any_text
+from ...protocols.openapi.endpoint import EndpointTemplate, from_curl, is_credential, secret_word, without_secrets
+from .declaration import HEADER
+
+UnclearCode: TypeAlias = Literal[
+    "description", "example", "secret", "form", "openapi", "servers", "operator_only", "text"
+]
+ITEMS_MAX: Final = 50
+CODE_MAX: Final = 100_000
+_TYPES: Final = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+}
+
+
+class PastedItem(Struct, frozen=True, kw_only=True):
+    """A definition that was understood.
+
+    Attributes:
+        kind: `tool`, `agent` or `workflow`.
+        name: what it is called; a proposal, where the text has no name.
+        text: the definition, to be saved as a draft.
+    """
+
+    kind: Literal["tool", "agent", "workflow"]
+    name: str
+    text: str
+
+
+class UnclearNote(Struct, frozen=True, kw_only=True):
+    """Something that a person has to look at.
+
+    Attributes:
+        code: `description`: the tool has none, and no model knows when to call it. `example`: this argument has the
+            value of the text as its default. `secret`: set this secret; the credential of the text is not kept. `form`:
+            the body is a form, which a declaration does not send. `openapi`, `servers`: these are added by the operator
+            of the server, by `actum tools add openapi` and `actum mcp add`. `operator_only`: a command that would run
+            on the server. `text`: nothing here reads this text.
+        about: the name that the note is about; for `form` and `text` why.
+    """
+
+    code: UnclearCode
+    about: str
+
+
+class ReadPasted(Struct, frozen=True, kw_only=True):
+    """What was understood of a text.
+
+    Attributes:
+        items: the definitions.
+        unclear: what a person has to look at.
+    """
+
+    items: tuple[PastedItem, ...] = ()
+    unclear: tuple[UnclearNote, ...] = ()
+
+
+def read_pasted(text: str) -> ReadPasted:
+    """What was understood of a text that somebody pasted. What can not be read is a note, too."""
+    text = text.strip()
+    if re.match(r"curl\s", text):
+        return _of_curl(text)
+    if re.match(r"https?://\S+$", text):
+        return _of_curl(f"curl '{text}'") if "'" not in text else _unread("an address has no quotes")
+    if re.match(r"(async\s+def|def|from|import|@|#)\s*\w", text):
+        return _of_python(text)
+    return _of_declaration(text)
+
+
+def _unread(why: str) -> ReadPasted:
+    return ReadPasted(unclear=(UnclearNote(code="text", about=why),))
+
+
+def _of_curl(line: str) -> ReadPasted:
+    try:
+        found, _ = from_curl(line, "x")
+        endpoint, secrets = from_curl(line, _name_of(found.url))
+    except UsageError as error:
+        return _unread(str(error))
+    if endpoint.form:
+        return ReadPasted(unclear=(UnclearNote(code="form", about=endpoint.name),))
+    return _of_endpoint(endpoint, secrets)
+
+
+def _of_endpoint(endpoint: EndpointTemplate, secrets: tuple[str, ...]) -> ReadPasted:
+    """A request as a tool: the values of its query, and the texts at the top of its body, become arguments."""
+    address = urlsplit(endpoint.url)
+    parameters: JsonObject = {}
+    examples: list[str] = []
+
+    def argument(name: str, value: Json) -> Json:
+        if not isinstance(value, str) or "{" in value or not name.isidentifier() or name in parameters:
+            return value
+        parameters[name] = {"type": "string", "default": value}
+        examples.append(name)
+        return f"{{{name}}}"
+
+    query: JsonObject = {
+        name: argument(name, value) for name, value in parse_qsl(address.query, keep_blank_values=True)
+    }
+    body = endpoint.body
+    if isinstance(body, dict):
+        body = {name: argument(name, value) for name, value in body.items()}
+    for name, kind in re.findall(r"\{(\w+)(?::([a-z]+))?\}", endpoint.url + dumps(body)):
+        parameters.setdefault(name, kind or "string")
+    http: JsonObject = {"url": address._replace(query="", fragment="").geturl(), "method": endpoint.method}
+    http |= {"query": query} if query else {}
+    http |= {"headers": dict(endpoint.headers)} if endpoint.headers else {}
+    http |= {"body": body} if body is not None else {}
+    http |= {"secret": dict(endpoint.secrets)} if endpoint.secrets else {}
+    declared: JsonObject = {"actum": HEADER, "name": endpoint.name, "description": "", "parameters": parameters}
+    item = PastedItem(kind="tool", name=endpoint.name, text=_written({**declared, "http": http}))
+    notes = [UnclearNote(code="description", about=endpoint.name)]
+    notes += [UnclearNote(code="example", about=name) for name in examples]
+    notes += [UnclearNote(code="secret", about=name) for name in secrets]
+    return ReadPasted(items=(item,), unclear=tuple(notes))
+
+
+def _name_of(url: str) -> str:
+    """A name for what is at an address: the last word of the path, or the name of the host."""
+    address = urlsplit(url)
+    words = [word for word in re.findall(r"[A-Za-z]\w*", re.sub(r"\{[^}]*\}", "", address.path)) if len(word) > 2]
+    host = (address.hostname or "").split(".")
+    name = words[-1] if words else host[-2] if len(host) > 1 else "tool"
+    return re.sub(r"\W", "_", name.lower())[:60] or "tool"
+
+
+def _of_python(text: str) -> ReadPasted:
+    if len(text) > CODE_MAX:
+        return _unread(f"the code has more than {CODE_MAX} characters")
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return _unread(f"this is no Python: {str(error)[:200]}")
+    functions = [each for each in module.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    if not functions:
+        return _unread("there is no function in this Python")
+    function = functions[-1]
+    if (
+        isinstance(function, ast.AsyncFunctionDef)
+        or function.args.vararg
+        or function.args.kwarg
+        or function.args.posonlyargs
+    ):
+        return _unread(f"{function.name[:60]} is async, or takes arguments without names")
+    given = [*function.args.args, *function.args.kwonlyargs]
+    without = len(function.args.args) - len(function.args.defaults)
+    values = [*[None] * without, *function.args.defaults, *function.args.kw_defaults]
+    parameters: JsonObject = {each.arg: _schema(each, value) for each, value in zip(given, values, strict=True)}
+    name = function.name if function.name != "main" else "tool"
+    source = text if function.name == "main" else f"{text}\n\n\nmain = {function.name}\n"
+    about = (ast.get_docstring(function) or "").partition("\n\n")[0].replace("\n", " ")
+    declared: JsonObject = {"actum": HEADER, "name": name, "description": about, "parameters": parameters}
+    item = PastedItem(kind="tool", name=name, text=_written({**declared, "python": source}))
+    return ReadPasted(items=(item,), unclear=() if about else (UnclearNote(code="description", about=name),))
+
+
+def _schema(argument: ast.arg, value: ast.expr | None) -> JsonObject:
+    written = ast.unparse(argument.annotation) if argument.annotation is not None else "str"
+    schema: JsonObject = {"type": _TYPES.get(re.split(r"\W", written, maxsplit=1)[0], "string")}
+    if value is None:
+        return schema
+    default = value.value if isinstance(value, ast.Constant) else None
+    if isinstance(default, str | int | float):
+        return {**schema, "default": default}
+    return {**schema, "required": False}
+
+
+def _of_declaration(text: str) -> ReadPasted:
+    try:
+        value = read_any_text(text).value
+    except BadText as bad:
+        return _unread(str(bad.problems[0]))
+    if not isinstance(value, dict):
+        return _unread("paste a cURL line, an address, a Python function, or a declaration that begins with name:")
+    if "openapi" in value or "swagger" in value:
+        return ReadPasted(unclear=(UnclearNote(code="openapi", about=""),))
+    servers = value.get("mcpServers") or value.get("servers")
+    if isinstance(servers, dict):
+        return ReadPasted(unclear=tuple(_of_server(name, each) for name, each in [*servers.items()][:ITEMS_MAX]))
+    inside = value.get("function")
+    flat = {**value, **inside} if isinstance(inside, dict) else value
+    kind: Literal["tool", "agent", "workflow"] = (
+        "workflow" if "nodes" in value else "agent" if "instructions" in value or "tools" in value else "tool"
+    )
+    name = flat.get("name")
+    item = PastedItem(kind=kind, name=name if isinstance(name, str) else kind, text=text)
+    if kind != "tool":
+        return ReadPasted(items=(item,))
+    if not isinstance(flat.get("http"), dict):
+        notes = () if flat.get("description") else (UnclearNote(code="description", about=item.name),)
+        return ReadPasted(items=(item,), unclear=notes)
+    return _without_credentials(item, value, flat)
+
+
+def _of_server(name: str, entry: Json) -> UnclearNote:
+    is_local = isinstance(entry, dict) and "command" in entry
+    return UnclearNote(code="operator_only" if is_local else "servers", about=name[:100])
+
+
+def _without_credentials(item: PastedItem, value: JsonObject, flat: JsonObject) -> ReadPasted:
+    """The declaration of a request; where it has a credential, written anew with the names of secrets."""
+    http = flat["http"]
+    assert isinstance(http, dict)
+    url, secrets = without_secrets(str(http.get("url", "")), item.name)
+    kept: JsonObject = {**http, "url": url}
+    for field, where in (("headers", "header"), ("query", "query"), ("body", "")):
+        given = http.get(field)
+        if not isinstance(given, dict):
+            continue
+        kept[field] = {name: each for name, each in given.items() if not is_credential(name)}
+        for name in given.keys() - kept[field].keys():  # type: ignore[union-attr]  # a dictionary, as above
+            is_bearer = name.lower() == "authorization" and str(given[name]).lower().startswith("bearer ")
+            secrets["bearer" if is_bearer else f"{where}:{name}"] = f"{item.name}_{secret_word(name)}"
+    notes = [] if flat.get("description") else [UnclearNote(code="description", about=item.name)]
+    if secrets:
+        known = http.get("secret")
+        placed = {where: name for where, name in secrets.items() if not where.startswith(":")}
+        kept["secret"] = {**placed, **(known if isinstance(known, dict) else {})}
+        rest = {key: each for key, each in flat.items() if key not in ("function", "type")}
+        item = structs.replace(item, text=_written({**rest, "http": kept}))
+        notes += [UnclearNote(code="secret", about=name) for name in secrets.values()]
+    return ReadPasted(items=(item,), unclear=tuple(notes))
+
+
+def _written(declared: JsonObject) -> str:
+    return json.dumps(declared, ensure_ascii=False, indent=2)
