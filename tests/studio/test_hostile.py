@@ -121,6 +121,9 @@ async def test_what_is_said_is_text_and_nothing_else_on_every_page(
     base = studio.url.partition("#")[0]
     for path in (
         "chat",
+        "tools",
+        "tools/say",
+        "tools/%3Cscript%3E",
         "approvals",
         "runs",
         "runs?kind=call",
@@ -139,3 +142,6 @@ async def test_what_is_said_is_text_and_nothing_else_on_every_page(
     await page.goto(base + "approvals")
     await page.get_by_role("button", name="修改参数").click()
     await is_unharmed(page)
+    watched.errors[:] = [
+        error for error in watched.errors if "status of 404" not in error
+    ]  # of a tool that is not there

@@ -5,5 +5,6 @@ import { page as audit } from "./pages/audit/page";
 import { page as chat } from "./pages/chat/page";
 import { page as runs } from "./pages/runs/page";
 import { page as settings } from "./pages/settings/page";
+import { page as tools } from "./pages/tools/page";
 
-export const PAGES: readonly Page[] = [chat, runs, approvals, audit, settings];
+export const PAGES: readonly Page[] = [chat, tools, runs, approvals, audit, settings];

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { branchPoints } from "./branches";
+import { parametersOf } from "./declared";
 import { taken, type Followed } from "./followed";
 import { cut, localMoment, momentOf, target, told, visible } from "./shown";
 import { bar, rows, zoomed, type Span } from "./spans";
@@ -87,6 +88,16 @@ test("a run branches off at its beginning and behind each call, but for places w
   ]);
   expect(found.map((each) => [each.at, each.tool])).toEqual([[0, ""], [4, "pay"], [5, "send"]]);
   expect(found.map((each) => each.result)).toEqual(["", '{\n  "paid": 5\n}', "denied"]);
+});
+
+test("the parameters of a declaration are read, flat or not, and a text that is none gives nothing", () => {
+  const flat = { city: "string", days: { type: "integer", default: 3 }, __proto__: null, ["__proto__"]: "string" };
+  const found = parametersOf(JSON.stringify({ name: "now", parameters: flat }));
+  expect(Object.keys(found?.properties ?? {})).toEqual(["city", "days", "__proto__"]);
+  expect(found?.required).toEqual(["city", "__proto__"]);
+  const schema = { type: "object", properties: { a: { type: "string" } } };
+  expect(parametersOf(JSON.stringify({ type: "function", function: { input_schema: schema } }))).toEqual(schema);
+  for (const none of ["", "name: now", '{"parameters": []}', '{"parameters']) expect(parametersOf(none)).toBeUndefined();
 });
 
 test("a moment comes back out of its field, and what is none is empty", () => {

@@ -11,6 +11,7 @@ export type Approvals = Part<Approval>;
 export type AuditLine = Schemas["AuditLine"];
 export type Connections = Schemas["ConnectionPage"];
 export type CallFailure = Schemas["CallFailure"];
+export type Draft = Schemas["DraftText"];
 export type Delta = Schemas["RunDelta"];
 export type Key = Schemas["KeyInfo"];
 export type Origin = Schemas["Origin"];
@@ -19,6 +20,14 @@ export type RunDetails = Schemas["RunDetails"];
 export type RunEvent = Schemas["RunEvent"];
 export type Secret = Schemas["SecretInfo"];
 export type SessionInfo = Schemas["SessionInfo"];
+export type Tool = Schemas["ToolInfo"];
+export type ToolSchema = Schemas["ToolSchema"];
+export type ReadPasted = Schemas["ReadPasted"];
+export type Checked = Schemas["DefinitionChecked"];
+export type Version = Schemas["DefinitionVersion"];
+export type Change = Schemas["TextChange"];
+export type CallAnswer = Schemas["CallAnswer"];
+export type CallWaits = Schemas["CallWaits"];
 export type Verdict = Schemas["AnswerBody"]["verdict"];
 
 /** One part of a list, and what to send to get the next. */

@@ -17,11 +17,16 @@ export function Value({ value }: { value: unknown }) {
   const say = useText(COMMON);
   const { text, left } = cut(told(value));
   return (
-    <pre className="value">
+    <pre className="value" tabIndex={isLong(text) ? 0 : undefined}>
       {text}
       {left > 0 && <span className="hint">{`\n${say("cut", { left })}`}</span>}
     </pre>
   );
+}
+
+/** Whether a value is scrolled where it stands: then keys have to reach it, too. */
+function isLong(text: string): boolean {
+  return text.length > 600 || text.split("\n", 13).length > 12;
 }
 
 const TRUSTED: readonly Origin["source"][] = ["user", "developer"];
