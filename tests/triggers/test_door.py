@@ -311,7 +311,7 @@ async def test_of_hundreds_of_events_at_once_each_is_on_record_once_or_told_429(
         assert set(statuses) == {202, 429}
         if limit == "per_minute":  # is counted in the database
             assert len(begun) == TAKEN
-        else:  # each server has so many at most, and counts the other's when they are written
+        else:  # each server has that number at most, and counts the other's when they are written
             assert TAKEN * 2 // 3 <= len(begun) <= TAKEN * 2
         assert len(await servers[0].journal.runs(limit=None)) == len(begun)
         for server in servers:

@@ -55,7 +55,7 @@ async def before(journal: Journal, owner: User, conversation: str, after: str = 
         owner: whose conversation it is; another owner's runs are not there, as far as this one can tell.
         conversation: its id; empty for none.
         after: the run to go on after instead of the latest: its id, or `id@number`.
-        window: only so many of the latest runs are told; 0 for all.
+        window: the number of latest runs that are told; 0 for all.
 
     Raises:
         UnknownName: there is no such run.
@@ -105,7 +105,7 @@ async def history(journal: Journal, run_id: str, seen: int, *, owner: User, wind
         run_id: the last run of the conversation; empty for none.
         seen: how many of its entries count. A run that was paused may have gone on since.
         owner: whose conversation it is. A run of another owner is left out, whatever the records say.
-        window: only so many of the latest runs are told; 0 for all.
+        window: the number of latest runs that are told; 0 for all.
 
     Raises:
         JournalError: a run is not there, or not as it was written.

@@ -179,7 +179,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         open_runs: runs of workflows in the conversation that could still change its variables when this run began.
         space: the run is a turn of the user's memory in this space; empty where it is none. See `actum.memory`.
         recalled: what the run was told out of the user's memory before the question.
-        window: only so many of the latest runs of the conversation are told; 0 for all.
+        window: the number of latest runs of the conversation that are told; 0 for all.
     """
 
     agent: str
