@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actum import Agent, Answer, ToolCall, tool
+from actum import Agent, Answer, Rule, Rules, ToolCall, tool
 from actum.call.asking.inbox import inbox
 from actum.core.call import MediaPart, TextPart
 from actum.core.errors import UnknownName, UsageError
@@ -209,3 +209,34 @@ async def test_a_run_can_not_be_branched_off_within_a_call_nor_where_it_is_not()
     with pytest.raises(UsageError, match="at the beginning"):
         await agent.fork("r", 1, question="x")
     assert len(await desk.journal.runs()) == 1
+
+
+async def test_another_result_is_no_word_of_the_tool_that_a_rule_may_rely_on() -> None:
+    sent: list[str] = []
+
+    @tool(effects={"read"}, trusted=("",))
+    async def address() -> str:
+        """The address of Ada."""
+        return "ada@corp.example"
+
+    @tool(effects={"send"}, sinks=["to"])
+    async def send(to: str) -> str:
+        """Send."""
+        sent.append(to)
+        return "sent"
+
+    def script(request: Request) -> Said:
+        results = [message.result.text for message in request.messages if isinstance(message, ToolMessage)]
+        if not results:
+            return [ToolCall("1", "address", {})]
+        return [ToolCall("2", "send", {"to": results[0]})] if len(results) == 1 else "Sent."
+
+    rules = Rules(Rule("allow", "send", when="trusted(to)"), Rule("allow", effects={"read"}), default="deny")
+    journal = MemoryJournal()
+    agent = Agent(ScriptedModel(script), [address, send], journal=journal, policy=rules)
+    await agent.run("Write to Ada.", run_id="r")
+    assert sent == ["ada@corp.example"]
+    entries = await journal.read("r")
+    seen = next(entry.number for entry in entries if isinstance(entry.record, CallCompleted))
+    result = await agent.resume(await agent.fork("r", seen, result="mallory@x.test"))
+    assert (sent, result.calls[1][1].error is not None) == (["ada@corp.example"], True)

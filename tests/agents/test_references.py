@@ -48,7 +48,7 @@ def test_a_reference_stands_for_the_value_with_its_type(said: str) -> None:
     filled = links.filled(1, {0: result})
     assert filled.arguments == {"at": {"list": [0, value]}, said: 1}
     assert links.needs(1) == {0}
-    lineage = links.lineage(1, lambda name: ("born",))
+    lineage = links.lineage(1, lambda name: ("born",), {0: ToolResult("")})
     at = lineage.parts["at"].parts["list"].parts[1]  # type: ignore[union-attr]
     assert isinstance(at, OfTool)
     assert (at.tool, at.trusted) == ("find", ("born",))

@@ -137,7 +137,7 @@ class Clearance:
         if answer.verdict == "retry" and plan is not None:
             return None
         if answer.verdict == "done":
-            result = ToolResult(call.id, (TextPart(answer.text or WAS_DONE),))
+            result = ToolResult(call.id, (TextPart(answer.text or WAS_DONE),), given=True)
         else:
             effect: Effect = "none" if answer.verdict == "not_done" else "unknown"
             words = _WAS_NOT_DONE if effect == "none" else _NOBODY_KNOWS

@@ -209,7 +209,7 @@ class CallPath:
                 call, refusal = linked.made(index, done, refusals.get(index))
                 origins = None
                 if index in linked.links.references and refusal is None:
-                    origins = self._origins_of_linked(linked.links, index, call)
+                    origins = self._origins_of_linked(linked.links, index, call, done)
                 results[index] = await self.perform(call, place, refusal, origins)
 
         try:
@@ -220,8 +220,8 @@ class CallPath:
             raise failed.exceptions[0] from None
         return [results[index] for index in range(len(calls))]
 
-    def _origins_of_linked(self, links: Links, index: int, call: ToolCall) -> Lookup:
-        lineage = links.lineage(index, self.catalog.trusted)
+    def _origins_of_linked(self, links: Links, index: int, call: ToolCall, done: Mapping[int, ToolResult]) -> Lookup:
+        lineage = links.lineage(index, self.catalog.trusted, done)
         return KnownOrigins(call.arguments, lambda: lineage, self._origins.said.of)
 
     def _is_sequential(self, name: str) -> bool:

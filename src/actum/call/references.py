@@ -142,12 +142,15 @@ class Links:
         assert isinstance(arguments, dict)
         return structs.replace(call, arguments=arguments, raw="")
 
-    def lineage(self, index: int, trusted: Callable[[str], tuple[str, ...]]) -> Lineage:
+    def lineage(
+        self, index: int, trusted: Callable[[str], tuple[str, ...]], results: Mapping[int, ToolResult]
+    ) -> Lineage:
         """Where the arguments of a call came from: a value that was put in from its tool, all else from the model.
 
         Args:
             index: of the call.
             trusted: tells, by the name of a tool, which fields of its results are trusted.
+            results: what the calls that it needs came to.
         """
         root = Built({}, OF_MODEL)
         for each in self.references.get(index, ()):
@@ -156,8 +159,9 @@ class Links:
                 below = at.parts.setdefault(step, Built({}, OF_MODEL))
                 assert isinstance(below, Built)
                 at = below
-            name = self.calls[self._numbers[each.number]].name
-            at.parts[each.place[-1]] = OfTool(name, trusted(name), each.path)
+            of = self._numbers[each.number]
+            name = self.calls[of].name
+            at.parts[each.place[-1]] = OfTool(name, () if results[of].given else trusted(name), each.path)
         return root
 
     def made(self, results: Sequence[ToolResult | Pending]) -> list[ToolCall]:

@@ -173,12 +173,14 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
             the tool made before it failed.
         structured: the value itself, as JSON; unset when there is none.
         error: set when the call failed.
+        given: somebody put it in the place of what the tool said, as in a branch of a run: no field of it is trusted.
     """
 
     call_id: str
     content: tuple[TextPart | MediaPart, ...] = ()
     structured: Json | UnsetType = UNSET
     error: Failure | None = None
+    given: bool = False
 
     @property
     def text(self) -> str:

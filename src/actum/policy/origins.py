@@ -174,7 +174,7 @@ class OriginIndex:
 
     def _read_result(self, message: ToolMessage) -> None:
         name, result = message.name, message.result
-        trusted = () if message.given else self.trust(name)
+        trusted = () if message.given or result.given else self.trust(name)
         fields = _fields(trusted) if trusted else ()
         value = result.structured
         if isinstance(value, _NESTED):

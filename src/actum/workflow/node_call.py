@@ -144,6 +144,7 @@ def outcome_of_call(due: Due, call: ToolCall, result: ToolResult, trusted: tuple
         if problem:
             return failed(due, "invalid_output", f"the output of the code does not fit: {problem}")
     handles: list[Json] = [part.handle for part in result.content if isinstance(part, MediaPart) and part.handle]
+    trusted = () if result.given else trusted
     of_text = OfTool(call.name, ("",) if "" in trusted else ())
     lineage = Built({"output": OfTool(call.name, trusted)}, of_text)
     return NodeOutcome(value={"output": output, "text": text, "files": handles}, lineage=lineage)
