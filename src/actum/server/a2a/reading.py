@@ -15,8 +15,9 @@ VALUES_MAX = 20_000
 TRANSLATED = 32
 """How much a byte of a request weighs where a small request is read on the event loop: the SDK makes ten calls of
 functions for a value of two bytes."""
-OLD_VALUES_MAX = 300
-"""The same for a request of 0.3 over HTTP+JSON or gRPC: the SDK translates it three times, on the event loop."""
+OLD_VALUES_MAX = 2_000
+"""The same for a request of 0.3 over HTTP+JSON or gRPC: the SDK translates it three times, on the event loop, which is
+held for some 60 ms by this number."""
 
 
 class TooMuch(ValueError):
