@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import cycle
+from functools import partial
+from itertools import count, cycle
+from random import Random
 
 import pytest
 
@@ -184,6 +186,24 @@ CIRCLES: dict[str, Callable[[], Iterator[list[ToolCall]]]] = {
     "a plan beside the same call": lambda: ([planned(f"{word} A"), look()] for word in cycle(("pending", "done"))),
     "failures that change": lambda: ([ToolCall("c", "closed", {"what": str(n)})] for n in range(1_000)),
 }
+
+
+def wandering(seed: int) -> Iterator[list[ToolCall]]:
+    """A circle of a few moves, drawn at random: none of them is a step that is new, or a result that was not seen."""
+    draw = Random(seed)
+    moves: list[Callable[[int], list[ToolCall]]] = [
+        lambda n: [planned(f"{('pending', 'done', 'in_progress')[n % 3]} A")],
+        lambda n: [look()],
+        lambda n: [ToolCall("c", "odd", {"n": n})],
+        lambda n: [ToolCall("c", "closed", {"what": str(n)})],
+        lambda n: [look(), ToolCall("d", "odd", {"n": n})],
+    ]
+    circle = [draw.choice(moves) for _ in range(draw.randint(1, 4))]
+    for n in count():
+        yield circle[n % len(circle)](n)
+
+
+CIRCLES |= {f"drawn at random, {seed}": partial(wandering, seed) for seed in range(25)}
 NONE: dict[str, Callable[[], Iterator[list[ToolCall]]]] = {
     "thirty mails that all answer sent": lambda: ([ToolCall("c", "mail", {"to": f"{n}@x.test"})] for n in range(30)),
     "forty looks at a job": lambda: ([ToolCall("c", "status", {})] for _ in range(40)),
@@ -208,7 +228,8 @@ async def test_a_run_that_gets_no_further_is_stopped_and_one_that_does_is_not(ca
     result = await one.run("Do it.")
     if case in CIRCLES:
         assert (result.status, result.stop_reason) in (("stopped", "no_progress"), ("stopped", "loop_detected"))
-        assert len(model.requests) <= 16
+        late = 8 if "random" in case else 0  # replies may pass until a step has each status for the first time
+        assert len(model.requests) <= 16 + late
     else:
         assert (result.status, result.text) == ("done", "All done.")
 
