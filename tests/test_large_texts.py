@@ -180,6 +180,7 @@ OF_OURS = {
     "actum.toolsets.mcp.line": "one token, which is a text, a number or a name",
     "actum.toolsets.mcp.caller": "the state of a call, which we wrote into the record",
     "actum.toolsets.declared.published": "the card of a publication, which we wrote",
+    "actum.toolsets.declared.server": "the card of a publication, as well",
     "actum.toolsets.function.function": "the definition of a tool, which we wrote",
     "actum.workflow.listing": "the card of a publication, which we wrote",
 }

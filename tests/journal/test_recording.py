@@ -135,13 +135,14 @@ async def test_arguments_that_a_person_put_in_the_place_of_the_models_are_the_ca
 
 
 async def test_what_a_run_used_is_counted_once_with_all_that_its_calls_started() -> None:
-    child = Used(2, 100, Decimal(1))
+    own, child = Usage(7, 3), Used(2, 100, Decimal(1), Usage(90, 10))
     refused = CallRefused(1, 0, failed("budget_exceeded", "no more"))
-    assert (await state()).used() == Used(0, 10, Decimal("0.25"))
-    assert (await state(ATTEMPT)).used() == Used(1, 10, Decimal("0.25"))
-    assert (await state(refused)).used() == Used(0, 10, Decimal("0.25")), "the limit kept it from being made"
+    assert (await state()).used() == Used(0, 10, Decimal("0.25"), own)
+    assert (await state(ATTEMPT)).used() == Used(1, 10, Decimal("0.25"), own)
+    assert (await state(refused)).used() == Used(0, 10, Decimal("0.25"), own), "the limit kept it from being made"
     run = await state(ATTEMPT, CallCompleted(1, 0, said("paid"), used=child))
-    assert run.used() == Used(3, 110, Decimal("1.25"))
+    assert run.used() == Used(3, 110, Decimal("1.25"), Usage(97, 13))
+    assert run.own_usage == own
     assert (run.used_in(1, 1), run.used_in(2, 1)) == (child, Used(0, 0, Decimal(0)))
 
 

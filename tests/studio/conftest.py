@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from packages.studio import hatch_build
 from tests import warm
 from tests.peers import install
+
+expect.set_options(timeout=30_000)  # ms; a page that is told by another server may be late on a busy machine
 
 START = "from actum.cli.app import main; main()"
 
