@@ -21,6 +21,7 @@ from actum.core.model import Request
 from actum.events import CallFinished, CallProgress, RunFinished, RunStarted, TextDelta
 from actum.journal.memory import MemoryJournal
 from actum.runs.streaming import into
+from actum.server.models.agents.answer import AnswerFold
 from actum.testing import ScriptedModel
 
 pytestmark = pytest.mark.row("A5")
@@ -132,6 +133,10 @@ async def test_usage_counts_what_was_used_below_and_own_usage_does_not() -> None
     assert result.own_usage == OWN + OWN
     assert result.usage == own + OWN + OWN
     assert result.cost == Decimal(result.usage.total_tokens) / 1_000_000
+    fold = AnswerFold("run_1", until="end")
+    for entry in await journal.read("run_1"):
+        fold.take(entry)
+    assert fold.ending().usage == result.usage  # as clients of the model APIs are told
     again = await supervisor(journal).resume("run_1")
     assert (again.usage, again.own_usage) == (result.usage, result.own_usage)
 

@@ -111,7 +111,7 @@ class AnswerFold:
         self._begins = begins
         self._state = RunState()
         self._own: frozenset[str] = frozenset()
-        self._usage = Usage()
+        self._before = Usage()
         self._said = ""
         self._is_cut = False
 
@@ -135,6 +135,8 @@ class AnswerFold:
         record = entry.record
         if self._is_cut:
             return []
+        if entry.number == self._begins:
+            self._before = self._state.used().usage
         self._state.take(entry.number, record)
         if entry.number == 0:
             self._own = frozenset(tool.name for tool in self._state.beginning().client_tools)
@@ -142,7 +144,6 @@ class AnswerFold:
             return []
         match record:
             case ModelReplied(reply=reply):
-                self._usage += reply.usage
                 self._said = words_of(reply)
                 is_told = self._said and self._state.beginning().answer_schema is None
                 return [Said(self._said, begins=True)] if is_told else []
@@ -161,8 +162,9 @@ class AnswerFold:
     def ending(self) -> Ending:
         """How the answer ends, as far as the entries tell."""
         ended, waiting = self._state.ended, self._state.waiting()
+        usage = self._state.used().usage.beyond(self._before)  # with that of agents below
         if ended is None or self._is_under_way(ended):
-            return Ending(run_id=self._run_id, how="running", usage=self._usage)
+            return Ending(run_id=self._run_id, how="running", usage=usage)
         calls = tuple([asked.pending for asked in waiting if asked.kind == "result"])
         others = tuple(
             [(asked.pending, CallRef(asked.cause, asked.index).name) for asked in waiting if asked.kind != "result"]
@@ -189,7 +191,7 @@ class AnswerFold:
             waiting=others,
             text=told,
             reason=ended.reason,
-            usage=self._usage,
+            usage=usage,
             wants_form=schema is not None,
         )
 
