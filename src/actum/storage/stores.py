@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from zlib import crc32
 
@@ -46,6 +47,8 @@ _INDEXED = ["tenant", *WordIndex("forgotten").items.columns]
 """The columns of a table that holds the items of an index of words, by which the table is known."""
 _Tables = dict[str, list[str]]
 """The names of a feature's tables in the database, and of their columns."""
+_made_once = lru_cache(maxsize=1_024)
+"""Statements are the same each time, but for their values."""
 
 
 class _WorkFailed(JournalError):
@@ -354,22 +357,13 @@ class _Transaction:
         self.is_over = False
 
     def put(self, table: Table[R], row: R) -> None:
-        values = self._values(table, row)
-        changed = [name for name in table.columns if name not in table.key]
-        update = ", ".join(f'"{name}" = excluded."{name}"' for name in changed)
-        self._run(
-            f"""INSERT INTO {self._name(table)} ({_quoted(values)}) VALUES ({_marks(values)})
-            ON CONFLICT ({_quoted(["tenant", *table.key])}) DO {f"UPDATE SET {update}" if changed else "NOTHING"}""",
-            list(values.values()),
-        )
+        self._run(_put(self._name(table), table), list(self._values(table, row).values()))
 
     def add(self, table: Table[R], row: R) -> bool:
         values = self._values(table, row)
         if self.count(table, {name: values[name] for name in table.key}):
             return False
-        self._run(
-            f"INSERT INTO {self._name(table)} ({_quoted(values)}) VALUES ({_marks(values)})", list(values.values())
-        )
+        self._run(_insert(self._name(table), table), list(values.values()))
         return True
 
     def get(self, table: Table[R], *key: Value) -> R | None:
@@ -396,14 +390,12 @@ class _Transaction:
         conditions, values = _conditions(table, where, self._tenant)
         if order and (order not in table.columns or table.columns[order].nullable):
             raise UsageError("the table {table} can not be sorted by {order!r:.140}", table=table.name, order=order)
-        by = list(dict.fromkeys([order, *table.key] if order else table.key))
+        by = tuple(dict.fromkeys([order, *table.key])) if order else table.key
         if behind is not None:
             last = self._values(table, behind)
             conditions.append(f"({_quoted(by)}) {'<' if descending else '>'} ({_marks(by)})")
             values += [last[name] for name in by]
-        sorting = ", ".join(f'"{name}"{" DESC" * descending}' for name in by)
-        query = f"""SELECT {_quoted(table.columns)} FROM {self._name(table)} {_where(conditions)}
-            ORDER BY {sorting} {_at_most(limit)}"""
+        query = _select(self._name(table), table, tuple(conditions), by, descending, limit)
         return [_row(table, row) for row in self._run(query, values)]
 
     def count(self, table: Table[R], where: Mapping[str, Value] = _ALL) -> int:
@@ -441,7 +433,10 @@ class _Transaction:
             )
         values: dict[str, Value] = {"tenant": self._tenant}
         values |= {name: column.checked(getattr(row, name)) for name, column in table.columns.items()}
-        for names in (table.key, *table.indexes):
+        keys = (table.key, *table.indexes)
+        if sum([_size(values[name]) for name in {"tenant"}.union(*keys)]) <= KEY_BYTES_MAX:
+            return values
+        for names in keys:
             if sum(map(_size, (values[name] for name in {"tenant", *names, *table.key}))) > KEY_BYTES_MAX:
                 raise UsageError(
                     "the table {table}: {names} has more than {most} bytes",
@@ -589,16 +584,43 @@ def _conditions(
     """
     conditions = [] if tenant is None else ['"tenant" = ?']
     values: list[object] = [] if tenant is None else [tenant]
+    columns = table.columns
     for name, value in where.items():
-        column = table.columns.get(name)
+        column = columns.get(name)
         if column is None:
             raise UsageError("the table {table} has no field {name!r:.140}", table=table.name, name=name)
-        if column.checked(value) is None:
+        if (checked := column.checked(value)) is None:
             conditions.append(f'"{name}" IS NULL')
         else:
             conditions.append(f'"{name}" = ?')
-            values.append(column.checked(value))
+            values.append(checked)
     return conditions, values
+
+
+@_made_once
+def _put(name: str, table: Table[R]) -> str:
+    """The statement that writes a row, in the place of the one with the same key."""
+    changed = [column for column in table.columns if column not in table.key]
+    update = ", ".join(f'"{column}" = excluded."{column}"' for column in changed)
+    return f"""{_insert(name, table)}
+        ON CONFLICT ({_quoted(["tenant", *table.key])}) DO {f"UPDATE SET {update}" if changed else "NOTHING"}"""
+
+
+@_made_once
+def _insert(name: str, table: Table[R]) -> str:
+    """The statement that writes a row whose key no other row has."""
+    columns = ["tenant", *table.columns]
+    return f"INSERT INTO {name} ({_quoted(columns)}) VALUES ({_marks(columns)})"
+
+
+@_made_once
+def _select(
+    name: str, table: Table[R], conditions: Sequence[str], by: Sequence[str], descending: bool, limit: int | None
+) -> str:
+    """The statement that reads rows, in the order of some columns."""
+    sorting = ", ".join(f'"{column}"{" DESC" * descending}' for column in by)
+    return f"""SELECT {_quoted(table.columns)} FROM {name} {_where(conditions)}
+        ORDER BY {sorting} {_at_most(limit)}"""
 
 
 def _row(table: Table[R], values: Row) -> R:
@@ -609,7 +631,7 @@ def _row(table: Table[R], values: Row) -> R:
     """
     try:
         found = {
-            column.name: column.checked(_value(value))
+            column.name: column.checked(value if type(value) is column.kind else _value(value))
             for column, value in zip(table.columns.values(), values, strict=True)
         }
         return table.row(**found)
