@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from ..core.stores import Stores
     from ..storage.memory import BesideMemory
 
+_OVER = ("done", "stopped", "failed")
+
 
 class MemoryJournal:
     """A `Journal` that lives as long as its process.
@@ -154,7 +156,7 @@ class MemoryJournal:
             if isinstance(record, Noted):
                 views.follow_now(record, self._place(run_id, number, at))
             elif record.status != "paused" and views.follows_runs:
-                views.take_now(*self._run(run_id))
+                views.run_ended(run_id, self._entries[run_id][0].record)
         if self._hidden and ends_secrets(record):
             self._hidden.pop(run_id, None)
         return number
@@ -163,17 +165,21 @@ class MemoryJournal:
         line = self._summaries[run_id]
         return RecordPlace(run_id, number, at, line.tenant, line.principal)
 
-    def _run(self, run_id: str) -> tuple[RecordPlace, list[Record]]:
-        """The place of the first record of a run, and the records that say how it ended and those of features."""
-        entries = self._entries[run_id]
+    def over(self) -> list[str]:
+        """The runs that are over, in the order in which they ended; without those that are forgotten."""
+        over = [line for line in self._summaries.values() if line.status in _OVER]
+        return [line.run_id for line in sorted(over, key=lambda line: line.ended or 0.0)]
+
+    def ended_run(self, run_id: str) -> tuple[RecordPlace, list[Record]] | None:
+        """The place of the first record of a run that is over, and the records that say how the run ended and those of
+        features; None where the run is not over, or is forgotten.
+        """
+        line, entries = self._summaries.get(run_id), self._entries.get(run_id)
+        if line is None or not entries or line.status not in _OVER:
+            return None
         records = [entry.record for entry in entries[1:] if b'"ended"' in entry.payload or b'"noted"' in entry.payload]
         told = [record for record in records if isinstance(record, Ended | Noted)]
         return self._place(run_id, 0, entries[0].at), [entries[0].record, *told]
-
-    def over(self) -> list[tuple[RecordPlace, list[Record]]]:
-        """The runs that are over, in the order in which they ended; without those that are forgotten."""
-        over = [line for line in self._summaries.values() if line.status in ("done", "stopped", "failed")]
-        return [self._run(line.run_id) for line in sorted(over, key=lambda line: line.ended or 0.0)]
 
     def noted(self) -> Iterator[tuple[Noted, RecordPlace]]:
         """The records of features, without those of forgotten runs."""
@@ -186,8 +192,7 @@ class MemoryJournal:
         """Drop the oldest run that has ended, where there is no room for another."""
         if self._runs_max is None or len(self._entries) < self._runs_max:
             return
-        over = ("done", "stopped", "failed")
-        oldest = next((id_ for id_ in self._entries if self._summaries[id_].status in over), None)
+        oldest = next((id_ for id_ in self._entries if self._summaries[id_].status in _OVER), None)
         if oldest is not None:
             del self._entries[oldest], self._summaries[oldest]
             self._marks.pop(oldest, None)

@@ -23,7 +23,7 @@ from ..core.stored.word_index import Found, IndexedItem, Space, Terms, WordIndex
 from ..core.stores import RecordPlace, RunView, Transaction
 from . import ranking
 from .latest import EVER, Times, latest
-from .notes import KeptNote, has_gaps, is_out, notes_of, out_of, where_of
+from .notes import KeptNote, has_forgotten, has_gaps, is_out, notes_of, out_of, where_of
 from .ranking import Occasion
 from .spans import spans_of
 
@@ -86,13 +86,17 @@ def is_turn(started: Started) -> bool:
 def take(transaction: Transaction, runs: Sequence[tuple[RecordPlace, Sequence[Record]]]) -> None:
     """Take runs that are over into the index, in the place of what was known of them. See `RunView.take`."""
     turns: dict[Space, dict[str, Terms]] = {}
+    forgetting: dict[Space, bool] = {}
     for place, records in runs:
         started, ended = records[0], [record for record in records if isinstance(record, Ended)]
         assert isinstance(started, Started)
         space = Space(started.principal, started.space)
-        if (said := said_by_user(started)) and not is_out(transaction, space, place.run_id):
-            is_told = ended and ended[-1].status == "done" and not has_gaps(transaction, space, started.conversation)
-            answered = ended[-1].text if is_told else ""
+        if space not in forgetting:
+            forgetting[space] = has_forgotten(transaction, space)
+        may_be_out, said = forgetting[space], said_by_user(started)
+        if said and not (may_be_out and is_out(transaction, space, place.run_id)):
+            has_gap = may_be_out and has_gaps(transaction, space, started.conversation)
+            answered = ended[-1].text if ended and ended[-1].status == "done" and not has_gap else ""
             occasion = Occasion(started.conversation, place.at)
             of_space = turns.setdefault(space, {})
             of_space[place.run_id] = terms([said, answered], occasion, place.run_id)

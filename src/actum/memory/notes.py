@@ -187,6 +187,11 @@ def dropped_records(space: str, items: Mapping[str, str]) -> list[Dropped]:
     ]
 
 
+def has_forgotten(transaction: Transaction, space: Space) -> bool:
+    """Whether anything of a memory was forgotten."""
+    return any(transaction.find(table, where=where_of(space), limit=1) for table in (OUT, DROPPED))
+
+
 def has_gaps(transaction: Transaction, space: Space, conversation: str) -> bool:
     """Whether something of a conversation was forgotten: what is answered there may repeat it."""
     where = {**where_of(space), "conversation": conversation}

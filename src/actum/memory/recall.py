@@ -84,10 +84,11 @@ async def recall(
         if is_off(transaction, whose):
             return None
         notes, until = notes_of(transaction, whose)
+        if not notes and not INDEX.find(transaction, whose, ()).items:
+            return [], []
         wanted = [note for note in notes if note.kind == "preference" and note.id not in until]
         when = datetime.fromtimestamp(journal.now()).astimezone()
-        is_empty = not notes and not INDEX.find(transaction, whose, ()).items
-        hits = find(transaction, whose, question, when, most * _CANDIDATES) if most and not is_empty else []
+        hits = find(transaction, whose, question, when, most * _CANDIDATES) if most else []
         return wanted[-PREFERENCES_MAX:], hits
 
     read = partial(stores.read, user.tenant, look, caught_up=FEATURE.name)
@@ -99,6 +100,8 @@ async def recall(
     if found_there is None:
         return None
     preferences, hits = found_there
+    if not preferences and not hits:
+        return ()
     turns = await read_turns(journal, user, [hit.item for hit in hits if hit.note is None])
     known = {plain(text) for text in told} | {plain(note.said) for note in preferences}
     found: dict[str, Recalled] = {}

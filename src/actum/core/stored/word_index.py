@@ -165,9 +165,9 @@ class WordIndex:
         Raises:
             UsageError: a term is empty, holds a line break, or is too long for the database.
         """
-        self.remove(transaction, space, items)
         changes: _Changes = {}
-        following, count, total = self._totals(transaction, space)
+        known, count, total = self._taken_out(transaction, space, items, changes)
+        following = known
         for name, terms in items.items():
             length = min(LENGTH_MAX, sum(terms.weights.values()))
             part, place = divmod(following, ITEMS_OF_ROW)
@@ -175,27 +175,19 @@ class WordIndex:
                 if not term or _BETWEEN in term:
                     raise UsageError("{term!r:.140} is no term: a term has a sign, and no line break", term=term)
                 changes.setdefault((term, part), {})[place] = min(WEIGHT_MAX, weight) << _LENGTH_BITS | length
-            known = _BETWEEN.join(terms.weights)
+            all_terms = _BETWEEN.join(terms.weights)
             whose = (space.principal, space.name)
-            row = IndexedItem(*whose, following, name, length, known, terms.note, terms.run_id, terms.at)
+            row = IndexedItem(*whose, following, name, length, all_terms, terms.note, terms.run_id, terms.at)
             transaction.put(self.items, row)
             following, count, total = following + 1, count + 1, total + length
-        self._change(transaction, space, changes, (following, count, total))
+        self._change(transaction, space, changes, (following, count, total), known)
 
     def remove(self, transaction: Transaction, space: Space, items: Iterable[str]) -> None:
         """Take items out of the index; one that is not there is no error."""
         changes: _Changes = {}
-        following, count, total = self._totals(transaction, space)
-        for name in items if count else ():
-            of_item = {"principal": space.principal, "space": space.name, "item": name}
-            for row in transaction.find(self.items, where=of_item):
-                part, place = divmod(row.number, ITEMS_OF_ROW)
-                for term in row.terms.split(_BETWEEN) if row.terms else ():
-                    changes.setdefault((term, part), {})[place] = 0
-                transaction.delete(self.items, of_item)
-                count, total = count - 1, total - row.length
+        following, count, total = self._taken_out(transaction, space, items, changes)
         if total or changes:
-            self._change(transaction, space, changes, (following, count, total))
+            self._change(transaction, space, changes, (following, count, total), following)
 
     def find(self, transaction: Transaction, space: Space, terms: Iterable[str]) -> Found:
         """What the index knows of some terms.
@@ -218,6 +210,21 @@ class WordIndex:
         """The item with a number; None where there is none any more."""
         return transaction.get(self.items, space.principal, space.name, number)
 
+    def _taken_out(
+        self, transaction: Transaction, space: Space, items: Iterable[str], changes: _Changes
+    ) -> tuple[int, int, int]:
+        """Delete the rows of items, and say what changes in the rows of their terms; the totals without them."""
+        following, count, total = self._totals(transaction, space)
+        for name in items if count else ():
+            of_item = {"principal": space.principal, "space": space.name, "item": name}
+            for row in transaction.find(self.items, where=of_item):
+                part, place = divmod(row.number, ITEMS_OF_ROW)
+                for term in row.terms.split(_BETWEEN) if row.terms else ():
+                    changes.setdefault((term, part), {})[place] = 0
+                transaction.delete(self.items, of_item)
+                count, total = count - 1, total - row.length
+        return following, count, total
+
     def _totals(self, transaction: Transaction, space: Space) -> tuple[int, int, int]:
         """The number that the next item gets, how many items there are, and how long they are together."""
         row = transaction.get(self.terms, space.principal, space.name, "", 0)
@@ -228,9 +235,13 @@ class WordIndex:
         following, count, total = _TOTALS.unpack(row.items)
         return following, count, total
 
-    def _change(self, transaction: Transaction, space: Space, changes: _Changes, totals: tuple[int, int, int]) -> None:
+    def _change(
+        self, transaction: Transaction, space: Space, changes: _Changes, totals: tuple[int, int, int], first: int
+    ) -> None:
+        """Change the rows of terms, and the totals; items from the number `first` on are new, and have no rows yet."""
         for (term, part), changed in changes.items():
-            row = transaction.get(self.terms, space.principal, space.name, term, part)
+            is_new = part * ITEMS_OF_ROW >= first
+            row = None if is_new else transaction.get(self.terms, space.principal, space.name, term, part)
             known = (dict(_unpacked(row)) if row is not None else {}) | changed
             packed = [place << _PLACE_SHIFT | of_item for place, of_item in sorted(known.items()) if of_item]
             new = IndexedTerm(space.principal, space.name, term, part, struct.pack(f"<{len(packed)}I", *packed))

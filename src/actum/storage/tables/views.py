@@ -9,7 +9,8 @@ can fail no run, and the next process with the feature makes the rows that a pro
 A run that a view follows is noted in the table `followed`, in the transaction of its first record. Nothing else happens
 until somebody reads; then the runs that are over are taken in. A run that is done goes on no more and is struck off.
 
-The records of a journal in memory are no rows of a table, so a journal in memory hands the records over.
+The records of a journal in memory are no rows of a table, so a journal in memory hands the records over. Its runs, too,
+are taken in when somebody reads.
 """
 
 from __future__ import annotations
@@ -55,8 +56,11 @@ class Past(Protocol):
     def noted(self) -> Iterable[tuple[Noted, RecordPlace]]:
         """The records of features, without those of forgotten runs."""
 
-    def over(self) -> Iterable[RunRecords]:
+    def over(self) -> Iterable[str]:
         """The runs that are over, in the order in which they ended."""
+
+    def ended_run(self, run_id: str) -> RunRecords | None:
+        """What is taken in of a run; None where the run is not over, or not there any more."""
 
 
 class DatabaseViews:
@@ -82,6 +86,7 @@ class DatabaseViews:
         self._past = past
         self._views: dict[str, Sequence[RecordView]] = {}
         self._run_views: dict[str, Sequence[RunView]] = {}
+        self._over: dict[str, dict[str, None]] = {}  # by feature: runs in memory that are to be taken in, in order
 
     async def use(self, feature: str, all_views: Sequence[RecordView | RunView]) -> None:
         """Follow the records of a feature from now on, and make the rows that a process that died has left."""
@@ -200,10 +205,16 @@ class DatabaseViews:
 
     def is_behind(self, database: Database, feature: str) -> bool:
         """Whether there are runs that are over and were not taken in."""
+        if self._past is not None:
+            return bool(self._over.get(feature))
         return bool(self._run_views.get(feature)) and bool(database.execute(f"{_OVER} LIMIT 1", (feature,)))
 
     async def catch_up(self, feature: str) -> None:
         """Take in runs that are over. Runs that can not be taken in are told in the log, each alone."""
+        if self._past is not None:
+            for run_id in [*self._over.get(feature, ())]:
+                self._take_ended(feature, run_id, self._past)
+            return
 
         def take(database: Database, most: int) -> None:
             database.lock()
@@ -235,28 +246,38 @@ class DatabaseViews:
                 return
         await self._writer.ask(leave_out, writes=True)
 
-    def take_now(self, place: RecordPlace, records: Sequence[Record], features: Collection[str] = ()) -> int:
-        """Take in a run of a journal in memory, which has no other process.
+    def run_ended(self, run_id: str, started: Record, features: Collection[str] = ()) -> int:
+        """A run of a journal in memory, which has no other process, is over: it is taken in when somebody reads.
 
         Args:
-            place, records: as for `RunView.take`.
+            run_id: the run.
+            started: its first record.
             features: those that take it in; empty for all.
 
         Returns:
             How many features take it in.
         """
-
-        def tell(error: Exception | None) -> None:
-            if error is not None:
-                log.warning("run %s could not be taken in: %s", place.run_id, error)
-
-        started = records[0]
         followers = self.followers(started) if isinstance(started, Started) else []
         taking = [name for name in followers if not features or name in features]
         for feature in taking:
-            runs = {place.tenant: [(place, list(records))]}
-            self._writer.put(partial(self._take, feature=feature, runs=runs), "", tell)
+            over = self._over.setdefault(feature, {})
+            over.pop(run_id, None)  # it has ended anew, as the last
+            over[run_id] = None
         return len(taking)
+
+    def _take_ended(self, feature: str, run_id: str, past: Past) -> None:
+        """Take in a run of a journal in memory, alone."""
+
+        def take(database: Database) -> None:
+            if (run := past.ended_run(run_id)) is not None:
+                self._take(database, feature, {run[0].tenant: [run]})
+
+        def tell(error: Exception | None) -> None:
+            self._over[feature].pop(run_id, None)
+            if error is not None:
+                log.warning("run %s could not be taken in: %s", run_id, error)
+
+        self._writer.put(take, "", tell)
 
     def _take(self, database: Database, feature: str, runs: Mapping[str, list[RunRecords]]) -> None:
         for tenant, found in runs.items():
@@ -272,8 +293,11 @@ class DatabaseViews:
         ]
         for noted, place in found:
             self.follow_now(noted, place)
-        runs = self._past.over() if self._run_views.get(feature) else ()
-        return len(found) + sum([self.take_now(place, records, (feature,)) for place, records in runs])
+        count, past = len(found), self._past
+        for run_id in past.over() if self._run_views.get(feature) else ():
+            if (run := past.ended_run(run_id)) is not None:
+                count += self.run_ended(run_id, run[1][0], (feature,))
+        return count
 
     def _make(self, database: Database, noted: Record | None, place: RecordPlace) -> None:
         record = self._record_kinds.read(noted) if isinstance(noted, Noted) else None
