@@ -249,6 +249,7 @@ async def test_fields_that_the_operator_trusts_are_believed_of_a_foreign_tool() 
 
 def test_what_can_not_be_meant_in_labels_is_told() -> None:
     tools = [definition("crm_get", foreign=True), definition("crm_send", foreign=True), definition("mine")]
+    tools.append(definition("objects", result={"type": "object"}))
     read = ToolLabels(effects=READ)
     for labels, told in (
         ({}, [("crm_get", "nobody says"), ("crm_send", "nobody says")]),
@@ -260,6 +261,8 @@ def test_what_can_not_be_meant_in_labels_is_told() -> None:
             {"crm_?et": read, "crm_g?t": ToolLabels(effects=frozenset())},
             [("crm_?et", "more specific"), ("crm_send", "nob")],
         ),
+        ({"crm_*": read, "objects": ToolLabels(trusted=("",))}, [("objects", "about a text alone")]),
+        ({"crm_*": read, "objects": ToolLabels(trusted=("*.id",))}, []),
     ):
         found = label_problems(tools, labels)
         assert [name for name, _ in found] == [name for name, _ in told], labels

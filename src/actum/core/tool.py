@@ -67,8 +67,9 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
             before every side effect does not ask a second time. Not believed of a foreign tool.
         sinks: parameters that say where something goes or who gets it; all others are content. Empty: no parameter says
             so. None: not declared, and any parameter may say so. See `journal.grant`.
-        trusted: fields of the result (`account.balance`; an empty path for its text) that nobody else could have
-            written: what they hold is no instruction of a stranger.
+        trusted: fields of the result that nobody else could have written: what they hold is no instruction of a
+            stranger. `account.balance` is a field inside of a field, and `*.id` one below any name; an empty path is
+            the text of the result, and no field of an object.
         sequential: must not run beside other calls of the same turn.
         polled: is meant to be asked again and again with the same arguments; loop detection lets it be.
         timeout_s: seconds one attempt may take; None for the run's default.

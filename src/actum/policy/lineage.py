@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from ..core.json import Json, JsonObject
 from ..core.provenance import Origin, Origins
-from .origins import Lookup
+from .origins import Lookup, is_inside, is_trusted_field, trusted_fields
 
 Steps = tuple[str | int, ...]
 """The names and indices that lead to a part of a value."""
@@ -108,9 +108,7 @@ def origins_of(lineage: Lineage) -> tuple[Origin, ...]:
             return origins
         case OfTool(tool, trusted, steps):
             names = tuple(step for step in steps if isinstance(step, str))
-            fields = [tuple(field.split(".")) if field else () for field in trusted]
-            is_trusted = any(names[: len(field)] == field and (field or not names) for field in fields)
-            return (Origin("tool", tool, path_of(steps), is_trusted),)
+            return (Origin("tool", tool, path_of(steps), is_trusted_field(names, trusted_fields(trusted))),)
         case Built(parts, rest):
             return _parts(list(parts.values()) or [rest])
         case Mixed():
@@ -208,8 +206,9 @@ class KnownOrigins:
 
     def _origins(self, arguments: JsonObject, lineage: Lineage) -> Origins:
         given, before = self._given, origins_in(self._given, lineage)
-        if list(arguments) == ["value"] and not _same(given.get("value"), arguments["value"]):
-            return self._inside(before, arguments)  # a policy asks for a plain value inside of another
+        name = next(iter(arguments), "")
+        if len(arguments) == 1 and is_inside(name) and not _same(given.get(name), arguments[name]):
+            return self._inside(before, name, arguments)  # a policy asks for a plain value inside of another
         exact = origins_in(arguments, lineage)
         changed = arguments != given
         unknown = {
@@ -222,17 +221,17 @@ class KnownOrigins:
         looked = self._look_up(arguments)
         return {path: looked.get(path, known) if path in unknown else known for path, known in exact.items()}
 
-    def _inside(self, before: Origins, arguments: JsonObject) -> Origins:
-        """The origins of one plain value, `value`, that stands somewhere inside of the arguments of a call.
+    def _inside(self, before: Origins, name: str, arguments: JsonObject) -> Origins:
+        """The origins of one plain value that stands somewhere inside of the arguments of a call.
 
         Where it stands is not known: where values that are the same have different origins, each counts as a part.
         """
-        known = [each for path, each in before.items() if _same(_at(self._given, path), arguments["value"])]
+        known = [each for path, each in before.items() if _same(_at(self._given, path), arguments[name])]
         if not known or any(map(is_models, known)):
             return self._look_up(arguments)
         if all(each == known[0] for each in known):
-            return {"value": known[0]}
-        return {"value": tuple(structs.replace(origin, part=True) for each in known for origin in each)}
+            return {name: known[0]}
+        return {name: tuple(structs.replace(origin, part=True) for each in known for origin in each)}
 
 
 def _at(arguments: JsonObject, path: str) -> Json:

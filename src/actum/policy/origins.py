@@ -29,6 +29,7 @@ from ..core.provenance import Origin, Origins
 from ..core.run.record import CallsRequested, HandedOver
 from .border import lower, same_but_for_case, spaced, stands_whole
 from .common_words import is_common
+from .small_numbers import names_thing, naming_words
 
 ORIGINS_MAX = 8
 """So many origins of one value are told, those that a policy can rely on first."""
@@ -55,6 +56,8 @@ RAREST_OF_MAX = 100
 LEAVES_MAX = 1_000
 """Of one call so many values are looked at, lists and objects among them. An argument with more is the model's, too."""
 NUMBER_LENGTH_MAX = 40
+SMALL_NUMBER_MAX = 16
+"""A text of more characters is no small number, with whatever is around one."""
 SHORT_WORDS_MAX = 8
 """In a text of at most so many words each word is looked for by itself; in a longer one, only ids and addresses."""
 
@@ -70,6 +73,8 @@ _UNSEARCHED = (Origin("model", unsearched=True),)
 _NESTED = (dict, list)
 
 
+INSIDE = "value"
+"""Under this name a plain value inside of an argument is looked up, with the name of its field behind a dot."""
 NO_INSTRUCTIONS: Mapping[str, str] = {}
 Trust = Callable[[str], Sequence[str]]
 """Which fields of the results of a tool are declared to be trusted."""
@@ -152,7 +157,7 @@ class OriginIndex:
                 leaves_left -= 1
                 if isinstance(leaf, _NESTED):
                     continue
-                origins = self._looked_for(leaf, known)
+                origins = self._looked_for(leaf, known, path)
                 if path in found:
                     origins = tuple(dict.fromkeys((*found[path], *origins)))  # `{"a.b": 1, "a": {"b": 2}}`
                 found[path] = origins
@@ -175,11 +180,11 @@ class OriginIndex:
     def _read_result(self, message: ToolMessage) -> None:
         name, result = message.name, message.result
         trusted = () if message.given or result.given else self.trust(name)
-        fields = _fields(trusted) if trusted else ()
+        fields = trusted_fields(trusted) if trusted else ()
         value = result.structured
         if isinstance(value, _NESTED):
             for path, names, leaf in _walk(value, "", ()):
-                self._add_leaf(leaf, Origin("tool", name, path, bool(fields) and _is_trusted(names, fields)))
+                self._add_leaf(leaf, Origin("tool", name, path, bool(fields) and is_trusted_field(names, fields)))
         elif value is not UNSET:
             self._add_leaf(value, Origin("tool", name, "", () in fields))
         for part in result.content:
@@ -219,49 +224,56 @@ class OriginIndex:
     def _add_text(self, text: str, origin: Origin) -> None:
         (self._relied_on if is_relied_on(origin) else self._rest).add_text(spaced(text), origin)
 
-    def _looked_for(self, value: Json, known: dict[str, tuple[Origin, ...]]) -> tuple[Origin, ...]:
+    def _looked_for(self, value: Json, known: dict[str, tuple[Origin, ...]], path: str) -> tuple[Origin, ...]:
         """The origins of a value, and whether it was looked for everywhere.
 
         Args:
             value: the value.
             known: the origins of texts that were looked for everywhere since something was said; the value's own are
                 added.
+            path: where the value is in the arguments.
         """
         if value is None or type(value) is bool:
             return _MODEL  # it stands everywhere and says nothing
+        naming = naming_words(value, path) if type(value) is not str or len(value) <= SMALL_NUMBER_MAX else None
         if type(value) is int:
-            origins = tuple(self._of_number(value))[:ORIGINS_MAX] or _MODEL
-        elif type(value) is str and value in known:
+            origins = tuple(self._of_number(value, naming))[:ORIGINS_MAX] or _MODEL
+        elif type(value) is str and naming is None and value in known:
             return known[value]
         else:
-            whole = tuple(self._whole(value))[:ORIGINS_MAX]
+            whole = tuple(self._whole(value, naming))[:ORIGINS_MAX]
             origins = whole or (self._of_parts(value) if isinstance(value, str) else _MODEL)
         if self._places.left <= 0:
             return (*(each for each in origins if each.source != "model"), *_UNSEARCHED)
-        if type(value) is str and self._lookups_left and len(known) < LEAVES_MAX:
+        if type(value) is str and naming is None and self._lookups_left and len(known) < LEAVES_MAX:
             known[value] = origins
         return origins
 
-    def _of_number(self, value: int) -> dict[Origin, None]:
+    def _of_number(self, value: int, naming: frozenset[str] | None) -> dict[Origin, None]:
         """Where a whole number stands, as `_whole` finds it; most stand nowhere, and that is found out quickly."""
         found: dict[Origin, None] = {}
         text = str(value)
         digits = text.removeprefix("-")
         for said in (self._relied_on, self._rest):
             if digits in said.by_word or digits in said.numbers or text in said.values:
-                said.find(text, text, found)
+                said.find(text, text, found, naming if said is self._relied_on else None)
                 said.find_number(text, found)
         return found
 
-    def _whole(self, value: Json) -> dict[Origin, None]:
-        """Where a value stands as a whole."""
+    def _whole(self, value: Json, naming: frozenset[str] | None = None) -> dict[Origin, None]:
+        """Where a value stands as a whole.
+
+        Args:
+            value: the value.
+            naming: where the value is a small number that names a thing: as `naming_words` returns.
+        """
         text = _written(value)
         found: dict[Origin, None] = {}
         if not text:
             return found
         plain = lower(text)
         for said in (self._relied_on, self._rest):
-            said.find(text, plain, found)
+            said.find(text, plain, found, naming if said is self._relied_on else None)
             if not isinstance(value, str):
                 said.find_number(text, found)
             elif text[-1] == "/" and "://" in text and text.count("/") == 3:
@@ -364,13 +376,14 @@ class _Said:
             if number is not None and stands_whole(plain, found.start(), found.end()):
                 self.numbers.setdefault(number, {})[origin] = None
 
-    def find(self, value: str, plain: str, found: dict[Origin, None]) -> None:
+    def find(self, value: str, plain: str, found: dict[Origin, None], naming: frozenset[str] | None = None) -> None:
         """Add the origins of all that holds a value as a whole to those that were found.
 
         Args:
             value: the value, as text.
             plain: the same in lower case.
             found: the origins that were found.
+            naming: the words behind one of which the value has to be; None where the value may be anywhere.
         """
         for text, origin in self.values.get(plain, ()):
             if same_but_for_case(value, text):
@@ -390,15 +403,19 @@ class _Said:
             text, written, origin = self._texts[place]
             if origin in found or (is_plain_word and text != plain and not (is_abbreviation and value in written)):
                 continue
-            if self._holds(text, written, plain, value, exactly=is_plain_word and is_abbreviation):
+            behind = naming if text != plain else None
+            if self._holds(text, written, plain, value, behind, exactly=is_plain_word and is_abbreviation):
                 found[origin] = None
 
-    def _holds(self, text: str, written: str, plain: str, value: str, *, exactly: bool) -> bool:
+    def _holds(
+        self, text: str, written: str, plain: str, value: str, naming: frozenset[str] | None, *, exactly: bool
+    ) -> bool:
         """Whether a value stands in a text as a whole.
 
         Args:
             text, plain: the text and the value in lower case.
             written, value: the same as they were written.
+            naming: as in `find`.
             exactly: the cases have to be equal.
         """
         at = -1
@@ -410,7 +427,12 @@ class _Said:
                 break
             end = at + len(plain)
             there = written[at:end]
-            if (there == value or not exactly) and stands_whole(text, at, end) and same_but_for_case(value, there):
+            if (
+                (there == value or not exactly)
+                and stands_whole(text, at, end)
+                and same_but_for_case(value, there)
+                and (naming is None or names_thing(text, at, end, naming))
+            ):
                 return True
         return False
 
@@ -435,7 +457,7 @@ def comes_from(
     origins: Lookup,
     accept: Callable[[Origin], bool],
     declared: Callable[[], frozenset[str]],
-    name: str = "value",
+    name: str = INSIDE,
 ) -> bool:
     """Whether every plain value inside of a value, and every key, came as a whole from an origin that is accepted.
 
@@ -445,30 +467,42 @@ def comes_from(
         accept: which origins are accepted.
         declared: tells the names of fields that the schema of the tool declares. Such a key is the tool's own word.
         name: the name of the argument, where the value is a whole argument: whoever knows the exact origins of each
-            argument finds a plain value by this name.
+            argument finds a plain value by this name. Of a part of an argument `inside` tells the name.
 
     Returns:
         False also where there is no value: for null, an empty text, an empty list and an empty object; and where there
         are more than `LOOKUPS_MAX` different values.
     """
     names: frozenset[str] | None = None
-    accepted: set[tuple[type, Json]] = set()
-    waiting: list[Json] = [value]
-    name = "value" if isinstance(value, _NESTED) else name
+    accepted: set[tuple[type, Json, str]] = set()
+    waiting: list[tuple[str, Json]] = [(inside(name) if isinstance(value, _NESTED) else name, value)]
     while waiting:
-        item = waiting.pop()
+        name, item = waiting.pop()
         if isinstance(item, dict):
             names = declared() if names is None else names
-            waiting += [key for key in item if key not in names]
+            waiting += [(INSIDE, key) for key in item if key not in names]
         if isinstance(item, _NESTED):
             if not item:
                 return False
-            waiting += item.values() if isinstance(item, dict) else item
-        elif (type(item), item) not in accepted:
+            named = item.items() if isinstance(item, dict) else ()
+            waiting += [(inside(key), each) for key, each in named] or [(name, each) for each in item]
+            continue
+        known = (type(item), item, "" if naming_words(item, name) is None else name)
+        if known not in accepted:
             if len(accepted) == LOOKUPS_MAX or not any(map(accept, origins({name: item}).get(name, ()))):
                 return False
-            accepted.add((type(item), item))
+            accepted.add(known)
     return True
+
+
+def inside(name: str) -> str:
+    """The name under which a plain value inside of an argument is looked up, where its field has a name."""
+    return f"{INSIDE}.{name}" if name and not is_inside(name) else name or INSIDE
+
+
+def is_inside(name: str) -> bool:
+    """Whether a value is looked up that is somewhere inside of an argument."""
+    return name.partition(".")[0] == INSIDE
 
 
 def values_at(arguments: Json, names: Sequence[str]) -> Iterator[Json]:
@@ -499,9 +533,10 @@ def origins_to_hand_over(arguments: JsonObject, lookup: Lookup) -> tuple[Origins
     names: Origins = {}
     for pointer, name, value in islice(_pointers(arguments, ""), LOOKUPS_MAX):
         if not isinstance(value, _NESTED):
-            values[pointer] = lookup({"value": value}).get("value", _MODEL)
+            own = next((each for each in reversed(pointer.split("/")) if not each.isdecimal()), "")
+            values[pointer] = lookup({inside(own): value}).get(inside(own), _MODEL)
         if name:
-            names[pointer] = lookup({"value": name}).get("value", _MODEL)
+            names[pointer] = lookup({INSIDE: name}).get(INSIDE, _MODEL)
     return values, names
 
 
@@ -616,15 +651,24 @@ def _plain_decimal(text: str) -> str:
     return f"{number.normalize():f}" if abs(number.adjusted()) < 40 else str(number)
 
 
-def _fields(trusted: Sequence[str]) -> list[tuple[str, ...]]:
+def trusted_fields(trusted: Sequence[str]) -> list[tuple[str, ...]]:
     """The declared fields as names: `account.balance` as two. The empty one is the value itself."""
     return [tuple(field.split(".")) if field else () for field in trusted]
 
 
-def _is_trusted(names: tuple[str, ...], fields: Sequence[tuple[str, ...]]) -> bool:
-    """Whether a field is declared to be trusted, or is inside of one that is.
+def is_trusted_field(names: Sequence[str], fields: Sequence[tuple[str, ...]]) -> bool:
+    """Whether a field is declared to be trusted, or is inside of one that is. A declared `*` is any one name.
 
     It goes by the names of the fields and not by their path as a text: a key `email.x` or `[0].email`, which a stranger
     may have chosen, is not the field `email`.
+
+    >>> is_trusted_field(("Watch", "product_id"), trusted_fields(["*.product_id"]))
+    True
     """
-    return any(names == field or (field and names[: len(field)] == field) for field in fields)
+    return any(
+        len(names) >= len(field) and all(map(_is_name, field, names)) if field else not names for field in fields
+    )
+
+
+def _is_name(declared: str, name: str) -> bool:
+    return declared in ("*", name)

@@ -38,6 +38,7 @@ from .condition import VARIABLES, Condition, ConditionFailed, check_bounds
 from .origin_condition import OriginTest
 from .origins import (
     comes_from,
+    inside,
     is_relied_on,
     is_user,
     values_at,
@@ -401,7 +402,7 @@ class _Case(Struct, dict=True):
     def _passes(self, test: OriginTest) -> bool:
         accept = is_relied_on if test.function == "trusted" else is_user
         values = values_at(self.call.arguments, test.names)
-        name = test.names[0] if len(test.names) == 1 else "value"
+        name = test.names[0] if len(test.names) == 1 else inside(test.names[-1])
         return all(comes_from(value, self.facts.origins, accept, lambda: self._declared, name) for value in values)
 
 

@@ -151,8 +151,12 @@ def label_problems(
                     (pattern, f"and {other} are equally specific and say different {differ[0]}: {other} holds")
                 )
     for tool in tools:
-        if tool.foreign and labels_of(tool.name, labels).on(tool).effects is None:
+        shown = labels_of(tool.name, labels).on(tool)
+        if tool.foreign and shown.effects is None:
             told = f'nobody says what using it does: [tools."{tool.name}"] effects = [...] in actum.toml'
+            found.append((tool.name, told))
+        if "" in shown.trusted and (tool.result or {}).get("type") in ("object", "array"):
+            told = 'trusted = [""] is about a text alone, and covers nothing of the objects it returns: name the fields'
             found.append((tool.name, told))
     return found
 

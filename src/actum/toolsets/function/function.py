@@ -239,7 +239,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         approval: every use waits for a person's approval.
         sinks: parameters that say where something goes or who gets it; an empty list says that none does. An approval
             for a whole run covers later calls with the same sinks; where nothing is declared, with the same arguments.
-        trusted: fields of the result that nobody else could have written.
+        trusted: fields of the result that nobody else could have written; see `core.tool.Tool`.
         sequential: must not run beside other calls of the same turn.
         polled: is meant to be asked again and again.
         answers: the result of a call is the answer of the run, and the model is not asked again.
