@@ -23,6 +23,7 @@ from actum.cli.conversation.demo import SCENES
 from .sources import PACKAGES, ROOT
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
+PAGES_BYTES_MAX = 1_200_000
 EVERY_SCENE = [str(number) for number in range(1, len(SCENES) + 1)]
 
 
@@ -83,6 +84,12 @@ def sources() -> Iterator[str]:
                 yield path.relative_to(source).as_posix()
 
 
+def pages() -> Iterator[tuple[str, int]]:
+    """The pages of the documentation, each with its bytes, as the wheel names them."""
+    for path in (ROOT / "docs").rglob("*.md"):
+        yield f"actum/{path.relative_to(ROOT).as_posix()}", path.stat().st_size
+
+
 def licence_of(path: str) -> str:
     """How the metadata names the file of a licence inside a package."""
     source = PACKAGES[path.partition("/")[0]]
@@ -98,7 +105,8 @@ def test_both_packages_and_all_licences_are_in_the_wheel(wheel: Path) -> None:
         names = set(archive.namelist())
         (home,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
         licences = metadata(archive, home).get_all("License-File")
-    assert {name for name in names if not name.startswith(home)} == set(sources())
+    assert {name for name in names if not name.startswith(home)} == {*sources(), *dict(pages())}
+    assert sum(dict(pages()).values()) <= PAGES_BYTES_MAX
     assert {"actum/py.typed", "actum_embedded/py.typed", "actum_embedded/data/NOTICE.md"} <= names
     notices = {path for path in sources() if Path(path).name.startswith(("LICENSE", "NOTICE"))}
     assert set(licences or ()) == {"LICENSE", *(licence_of(path) for path in notices)}
@@ -117,6 +125,9 @@ def test_the_built_wheel_in_an_empty_environment_plays_the_demo(
     (packages,) = place.glob("[Ll]ib/**/site-packages")
     (packages / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
     assert scenes(done(scripts / "actum", "demo", folder=tmp_path)) == EVERY_SCENE
+    shown = done(scripts / "actum", "docs", "tools", "--lang", "zh", folder=tmp_path)
+    assert shown.startswith("# 工具\n"), shown[:100]
+    assert "actum docs policy" in done(scripts / "actum", "docs", "--search", "approval expires", folder=tmp_path)
     seen = "import actum, actum_embedded; print(actum.__file__, actum_embedded.__file__)"
     assert done(scripts / "python", "-c", seen, folder=tmp_path).count(str(packages)) == 2
 

@@ -30,6 +30,9 @@ COMMANDS: Mapping[str, KnownCommand] = {
         "setup.config:init", "Write a commented actum.toml into this folder. A file that is there is left alone."
     ),
     "demo": KnownCommand("conversation.demo:demo", "Watch questions become calls and answers: no key, no network."),
+    "docs": KnownCommand(
+        "guides.docs:docs", "Read the documentation, without a network: list the pages, show one, find a place."
+    ),
     "run": KnownCommand("conversation.run:run", "Answer a question with the help of tools."),
     "chat": KnownCommand(
         "conversation.chat:chat",

@@ -31,12 +31,12 @@ TEMPLATE = """\
 # Seconds for which a run waits for MCP servers of which nothing is known yet.
 #mcp_wait = 5.0
 
-# A feature of an installed package is switched on by the table of its name; see `actum features` and docs/features.md.
+# A feature of an installed package is switched on by the table of its name; see `actum docs features`.
 
 # The record of runs: a file, postgresql://..., or memory; and the file with the key that signs the record.
 #journal = "runs.db"
 #journal_key = "journal.key"
-# Who may call what; see docs/policy.md.
+# Who may call what; see `actum docs policy`.
 #policy = "policy.toml"
 # Clients of `actum mcp serve` that say only what their user said.
 #speaks_for_user = ["local"]
@@ -57,7 +57,7 @@ TEMPLATE = """\
 #input = "1.25"
 #output = "10"
 
-# Models that clients of `actum serve` may ask for by the APIs of OpenAI, Anthropic and Google; see docs/gateway.md.
+# Models that clients of `actum serve` ask for by the APIs of OpenAI, Anthropic and Google; see `actum docs gateway`.
 #[models.fast]
 #upstreams = ["openai:gpt-5-mini", "http://127.0.0.1:8000/v1#qwen3"]   # the next one where the first fails
 #fallback = ["unreachable", "trouble", "rate_limit"]
@@ -67,7 +67,7 @@ TEMPLATE = """\
 #[models."gpt-4o"]
 #agent = "desk"
 
-# How `actum serve` is reached; see docs/serve.md.
+# How `actum serve` is reached; see `actum docs serve`.
 #[serve]
 #http = "127.0.0.1:8000"
 #public = "https://tools.example.org"     # its address as clients write it, behind a proxy
@@ -84,7 +84,7 @@ TEMPLATE = """\
 #client_secret = "${secret:login}"        # the variable ACTUM_SECRET_LOGIN; never the password itself
 #scopes = ["tools"]                       # what people may do
 
-# Agents served to agents of other makers; see docs/a2a.md.
+# Agents served to agents of other makers; see `actum docs a2a`.
 #[serve.a2a]
 #agent = "desk"                            # whose card stands at /.well-known/agent-card.json
 #provider = "Example"
@@ -93,7 +93,7 @@ TEMPLATE = """\
 #[serve.limits]
 #requests_per_caller = 100
 
-# Tasks, which outlive the request that asked for them; see docs/tasks.md.
+# Tasks, which outlive the request that asked for them; see `actum docs tasks`.
 #[tasks]
 #dispatcher = "local"                      # celery: by `actum worker`, on other machines too
 #broker = "redis://127.0.0.1:6379/0"       # of Celery
@@ -107,7 +107,7 @@ TEMPLATE = """\
 #kept_days = 30                            # so long ended tasks stay in the list; their runs stay in the journal
 #webhook_secrets = ["webhook"]             # two names while the secret is being changed
 
-# What begins runs by itself; see docs/triggers.md.
+# What begins runs by itself; see `actum docs triggers`.
 #[triggers.switch]                        # POST /v1/triggers/switch
 #workflow = "lamp"                         # of [workflows], or a published one
 #secret = "switch"                         # `actum secrets set switch`; two names while it is being changed
@@ -125,14 +125,14 @@ TEMPLATE = """\
 #schedule = "0 7 * * MON-FRI"
 #zone = "Europe/Berlin"
 
-# Where the calls of tools may go; see docs/egress.md.
+# Where the calls of tools may go; see `actum docs egress`.
 #[egress]
 #allow = ["https://*.example.org"]        # nowhere else
 #deny = ["*.internal"]
 #private = ["http://intranet.example.org"]
 #proxy = "http://proxy.example.org:3128"
 
-# Agents elsewhere, by A2A: tools = ["a2a:weather"], after `actum a2a approve weather`; see docs/remote-agents.md.
+# Agents elsewhere, by A2A: tools = ["a2a:weather"], after `actum a2a approve weather`; see `actum docs remote-agents`.
 #[a2a.weather]
 #url = "https://agents.example.org/weather"
 #headers = {Authorization = "Bearer ${secret:weather}"}   # a secret of the user; `actum secrets set weather`
@@ -141,7 +141,7 @@ TEMPLATE = """\
 #[a2a.weather.credentials]                # by the security schemes of its card: a secret, or a client of OAuth
 #apiKey = "weather_key"
 
-# What code and scripts may do that run as tools; see docs/sandbox.md.
+# What code and scripts may do that run as tools; see `actum docs sandbox`.
 #[sandbox]
 #read = ["tables"]                        # files and folders that they may read
 #write = ["results"]                      # folders that they may write
@@ -189,7 +189,7 @@ TEMPLATE = """\
 #users = ["ann", "*@example.com"]
 #roles = ["clerk"]
 
-# Workflows by name: actum workflow run booking; `actum serve` serves each; see docs/workflows.md.
+# Workflows by name: actum workflow run booking; `actum serve` serves each; see `actum docs workflows`.
 #[workflows.booking]
 #file = "booking.workflow.yaml"
 #tools = ["flights.py"]

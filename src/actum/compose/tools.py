@@ -152,7 +152,7 @@ def _tools_of(on: FeatureOn) -> list[Toolish]:
 def _scripts(name: str, sandbox: SandboxTable, folder: Path, egress: Egress) -> ScriptToolset:
     toolset = ScriptToolset(name, sandbox.jail(folder), egress=egress, read_only_hosts=sandbox.read_only_hosts)
     if toolset.is_empty:
-        told = "; ".join(problems_of([toolset])) or "write one; see docs/sandbox.md"
+        told = "; ".join(problems_of([toolset])) or "write one; see `actum docs sandbox`"
         raise UsageError("{name} holds no scripts that are tools: {told}", name=name, told=told)
     return toolset
 

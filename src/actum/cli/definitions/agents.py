@@ -60,7 +60,7 @@ def list_agents(as_json: JsonFlag = False) -> int:
         terminal.table("agent", "for whom", "digest", "what it is", rows=rows)
     else:
         terminal.note(
-            "There is one agent, without a name. [agents.NAME] in actum.toml gives names; see docs/agents.md."
+            "There is one agent, without a name. [agents.NAME] in actum.toml gives names; see `actum docs agents`."
         )
     return FAILED if any(isinstance(each, dict) and "problem" in each for each in told) else DONE
 

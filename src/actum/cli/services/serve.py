@@ -195,11 +195,11 @@ def _tell(
     if a2a:
         terminal.note("  A2A      {address}/.well-known/agent-card.json", address=address)
     if names["models"]:
-        terminal.note("  models   {models}; see docs/gateway.md for base URLs", models=", ".join(names["models"]))
+        terminal.note("  models   {models}; see `actum docs gateway` for base URLs", models=", ".join(names["models"]))
     if names["agents"]:
         terminal.note("  agents   {names}", names=", ".join(names["agents"]))
     if names["workflows"]:
-        terminal.note("  flows    {workflows}; see docs/workflows.md", workflows=", ".join(names["workflows"]))
+        terminal.note("  flows    {workflows}; see `actum docs workflows`", workflows=", ".join(names["workflows"]))
     terminal.note("  health   {address}/healthz, {same}/readyz", address=address, same=address)
     if reached.metrics:
         terminal.note("  metrics  http://{place}/metrics", place=reached.metrics)

@@ -343,7 +343,7 @@ async def _tools(settings: Settings) -> CheckFinding:
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
     if problems := problems_of(loaded):
-        return CheckFinding("warn", "tools", "; ".join(problems), "see docs/sandbox.md")
+        return CheckFinding("warn", "tools", "; ".join(problems), "see `actum docs sandbox`")
     return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")
 
 
