@@ -383,7 +383,7 @@ class _Said:
             value: the value, as text.
             plain: the same in lower case.
             found: the origins that were found.
-            naming: the words behind one of which the value has to be; None where the value may be anywhere.
+            naming: the value has to be behind one of these words; None where the value may be anywhere.
         """
         for text, origin in self.values.get(plain, ()):
             if same_but_for_case(value, text):

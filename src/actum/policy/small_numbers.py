@@ -17,7 +17,7 @@ from .common_words import is_common
 DIGITS_MAX = 3
 """A number of more digits is seldom the number of a list."""
 BEFORE_MAX = 64
-"""So many characters before a number are looked at."""
+"""The number of characters before a number that are looked at."""
 
 _WORDS = frozenset({"id", "ids", "nr", "number", "numbers"})
 _SIGNS = ("#", "№", "号", "編號", "编号", "号码")

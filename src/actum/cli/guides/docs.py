@@ -100,7 +100,7 @@ def _search(terminal: Terminal, words: str, pages: Mapping[str, GuidePage], by_d
 
 
 def _show(terminal: Terminal, text: str) -> None:
-    """Show Markdown: in the pager of whoever sits there, in colours on a terminal, else as it is."""
+    """Show Markdown: in the pager of the person who sits there, in colours on a terminal, else as it is."""
     if not terminal.live:
         sys.stdout.write(text)
         return
