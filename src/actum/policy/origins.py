@@ -75,6 +75,7 @@ _NESTED = (dict, list)
 
 INSIDE = "value"
 """Under this name a plain value inside of an argument is looked up, with the name of its field behind a dot."""
+_Known = dict[tuple[str, frozenset[str] | None], tuple[Origin, ...]]
 NO_INSTRUCTIONS: Mapping[str, str] = {}
 Trust = Callable[[str], Sequence[str]]
 """Which fields of the results of a tool are declared to be trusted."""
@@ -113,7 +114,7 @@ class OriginIndex:
         self._relied_on = _Said(self._places)  # looked in first: results of tools must not push the user's words out
         self._rest = _Said(self._places)
         self._lookups_left = 0
-        self._known: dict[str, tuple[Origin, ...]] = {}  # of texts looked up since something was said
+        self._known: _Known = {}  # of texts looked up since something was said
         self._unread = sum([len(dumps(call.arguments)) for request in requests for call in request.calls])
         self._requests = tuple(requests)  # read when they are first needed, which a refused call never does
 
@@ -224,7 +225,7 @@ class OriginIndex:
     def _add_text(self, text: str, origin: Origin) -> None:
         (self._relied_on if is_relied_on(origin) else self._rest).add_text(spaced(text), origin)
 
-    def _looked_for(self, value: Json, known: dict[str, tuple[Origin, ...]], path: str) -> tuple[Origin, ...]:
+    def _looked_for(self, value: Json, known: _Known, path: str) -> tuple[Origin, ...]:
         """The origins of a value, and whether it was looked for everywhere.
 
         Args:
@@ -238,15 +239,15 @@ class OriginIndex:
         naming = naming_words(value, path) if type(value) is not str or len(value) <= SMALL_NUMBER_MAX else None
         if type(value) is int:
             origins = tuple(self._of_number(value, naming))[:ORIGINS_MAX] or _MODEL
-        elif type(value) is str and naming is None and value in known:
-            return known[value]
+        elif type(value) is str and (value, naming) in known:
+            return known[value, naming]
         else:
             whole = tuple(self._whole(value, naming))[:ORIGINS_MAX]
             origins = whole or (self._of_parts(value) if isinstance(value, str) else _MODEL)
         if self._places.left <= 0:
             return (*(each for each in origins if each.source != "model"), *_UNSEARCHED)
-        if type(value) is str and naming is None and self._lookups_left and len(known) < LEAVES_MAX:
-            known[value] = origins
+        if type(value) is str and self._lookups_left and len(known) < LEAVES_MAX:
+            known[value, naming] = origins
         return origins
 
     def _of_number(self, value: int, naming: frozenset[str] | None) -> dict[Origin, None]:

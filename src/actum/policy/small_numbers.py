@@ -10,6 +10,7 @@ Limits: of "ids 2, 3 and 4" only the first number is directly behind the word.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ..core.json import Json
 from .common_words import is_common
@@ -42,10 +43,15 @@ def naming_words(value: Json, path: str) -> frozenset[str] | None:
     >>> sorted(naming_words("2", "file_id") or ()), naming_words(2, "amount"), naming_words("2500", "file_id")
     (['file', 'file_id', 'id'], None, None)
     """
-    is_text = isinstance(value, str)
     digits = value.strip(_AROUND) if isinstance(value, str) else str(value).removesuffix(".0")
     if len(digits) > DIGITS_MAX or not digits.isdecimal():
         return None
+    return _words_of(path, is_text=isinstance(value, str))
+
+
+@lru_cache(4096)
+def _words_of(path: str, *, is_text: bool) -> frozenset[str] | None:
+    """What `naming_words` returns for the small numbers of a parameter."""
     name = path.rpartition(".")[2].partition("[")[0]
     pieces = [piece.lower() for piece in _PIECE.findall(name)]
     if not is_text and (not pieces or pieces[-1] not in _WORDS | _ABBREVIATIONS):
