@@ -169,11 +169,13 @@ async def test_dialect_options_and_template_belong_to_an_agents_digest(tmp_path:
         ('{name = "raect"}', "no dialect called 'raect'"),
         ('{name = "hermes", plan = true}', "takes no option plan"),
         ('{name = "react", template = "gone.txt"}', "gone.txt can not be read: No such file"),
+        ('{name = "react", template = "empty.txt"}', "empty.txt is empty"),
         ('{name = "react", templte = "x"}', "templte"),
         ("{plan = true}", "name"),
     ],
 )
 def test_a_mistaken_table_is_told(tmp_path: Path, table: str, message: str) -> None:
+    (tmp_path / "empty.txt").write_text("")
     (tmp_path / "actum.toml").write_text(f"dialect = {table}\n")
     with pytest.raises(UsageError, match=message):
         make_dialect(read_settings(tmp_path, {}, {}))

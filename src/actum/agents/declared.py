@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from ..call.choice import Choice
-from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextProblem
+from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextProblem, fields_differ
 from ..core.errors import UsageError
 from ..core.json import JsonObject
 from ..core.stored.definitions import checked_name, reference
@@ -120,18 +120,7 @@ def agents_differ(old: str, new: str) -> Sequence[DefinitionChange]:
     >>> [(each.place, each.old, each.new) for each in agents_differ("name: a", "name: a\\ntools: [add]")]
     [('tools', None, ['add'])]
     """
-    was, now = (_fields(read_agent(text)) for text in (old, new))
-    return [
-        DefinitionChange(
-            kind="added" if name not in was else "removed" if name not in now else "changed",
-            what="field",
-            place=name,
-            old=was.get(name),
-            new=now.get(name),
-        )
-        for name in sorted({*was, *now})
-        if was.get(name) != now.get(name)
-    ]
+    return fields_differ(_fields(read_agent(old)), _fields(read_agent(new)))
 
 
 def _fields(agent: AgentDefinition) -> JsonObject:

@@ -52,6 +52,8 @@ def make_dialect(settings: Settings) -> str | Dialect:
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
             raise UsageError("the template {path} can not be read: {why}", path=table.template, why=why) from None
+        if not options["template"]:
+            raise UsageError("the template {path} is empty", path=table.template)
     return dialect(name, **options)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .errors import UsageError
-from .json import Json
+from .json import Json, JsonObject
 
 
 class TextProblem(Struct, frozen=True):
@@ -109,3 +109,22 @@ class DefinitionChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     old: Json = None
     new: Json = None
     breaks: str = ""
+
+
+def fields_differ(was: JsonObject, now: JsonObject) -> list[DefinitionChange]:
+    """How two definitions differ, field by field.
+
+    Args:
+        was, now: their fields as JSON, without those at their defaults.
+    """
+    return [
+        DefinitionChange(
+            kind="added" if name not in was else "removed" if name not in now else "changed",
+            what="field",
+            place=name,
+            old=was.get(name),
+            new=now.get(name),
+        )
+        for name in sorted({*was, *now})
+        if was.get(name) != now.get(name)
+    ]

@@ -66,7 +66,10 @@ def prompt(
         plan=plan,
         template=str(template.absolute()) if template else "",
     )
-    told = as_told(listed_tools(terminal, tools, mcp), make_dialect(Settings(dialect=table)))
+    listed = listed_tools(terminal, tools, mcp)
+    if not listed:
+        terminal.note("There are no tools, so a model is told nothing.")
+    told = as_told(listed, make_dialect(Settings(dialect=table)))
     terminal.text(told if isinstance(told, str) else dumps(told))
 
 

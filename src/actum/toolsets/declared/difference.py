@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec import structs
 
-from ...core.definition import DefinitionChange
+from ...core.definition import DefinitionChange, fields_differ
 from ...core.json import Json, JsonObject
 from .declaration import ToolDeclaration, read_declaration
 
@@ -37,24 +38,13 @@ def difference(old: str, new: str) -> Sequence[DefinitionChange]:
 
 
 def _fields(before: ToolDeclaration, after: ToolDeclaration) -> Iterator[DefinitionChange]:
-    was, now = _plain(before), _plain(after)
-    for name in sorted({*was, *now} - {"parameters", "effects"}):
-        if was.get(name) == now.get(name):
-            continue
-        kind = "added" if name not in was else "removed" if name not in now else "changed"
-        yield DefinitionChange(
-            kind=kind,  # type: ignore[arg-type]  # one of the three
-            what="field",
-            place=name,
-            old=was.get(name),
-            new=now.get(name),
-            breaks=_breaks_field(name, before, after),
-        )
+    for change in fields_differ(_plain(before), _plain(after)):
+        yield structs.replace(change, breaks=_breaks_field(change.place, before, after))
 
 
 def _plain(declaration: ToolDeclaration) -> JsonObject:
-    found = msgspec.to_builtins(declaration, order="sorted")
-    return found if isinstance(found, dict) else {}
+    found: JsonObject = msgspec.to_builtins(declaration, order="sorted")
+    return {name: value for name, value in found.items() if name not in ("parameters", "effects")}
 
 
 def _breaks_field(name: str, before: ToolDeclaration, after: ToolDeclaration) -> str:

@@ -19,7 +19,7 @@ from typing import Annotated, Final, Protocol
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from ...core.definition import BadText, DefinitionChange, OperatorOnly, TextProblem
+from ...core.definition import BadText, DefinitionChange, OperatorOnly, TextProblem, fields_differ
 from ...core.errors import UsageError
 from ...core.interfaces import Toolset
 from ...core.json import Json, JsonObject
@@ -156,18 +156,7 @@ def servers_differ(old: str, new: str) -> Sequence[DefinitionChange]:
     >>> [(each.kind, each.place, each.new) for each in servers_differ("name: a\\nurl: x", "name: a\\na2a: y")]
     [('added', 'a2a', 'y'), ('removed', 'url', None)]
     """
-    was, now = (_fields(read_server(text)) for text in (old, new))
-    return [
-        DefinitionChange(
-            kind="added" if name not in was else "removed" if name not in now else "changed",
-            what="field",
-            place=name,
-            old=was.get(name),
-            new=now.get(name),
-        )
-        for name in sorted({*was, *now})
-        if was.get(name) != now.get(name)
-    ]
+    return fields_differ(_fields(read_server(old)), _fields(read_server(new)))
 
 
 def _fields(server: ServerDefinition) -> JsonObject:
