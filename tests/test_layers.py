@@ -162,6 +162,7 @@ LAZY_ROOMS = ("actum", "actum.server", "actum.toolsets", "actum.toolsets.mcp")
 FILES_MAX = 30
 """How many files a folder holds at most. A folder with more wants rooms inside."""
 LINES_MAX = 900
+FUNCTION_LINES_MAX = 80
 """How many lines a file has at most. In a file with more, something wants a name of its own."""
 
 PURE = {"core", "schema", "protocols", "dialects", "policy", "actum_embedded"}
@@ -311,6 +312,24 @@ def test_no_folder_of_actum_has_more_than_thirty_files() -> None:
 def test_no_file_of_actum_has_more_than_nine_hundred_lines() -> None:
     lines = {name: path.read_text("utf-8").count("\n") for name, path in modules()}
     assert {name: count for name, count in lines.items() if count > LINES_MAX} == {}
+
+
+def test_no_function_of_actum_has_more_than_eighty_lines_besides_its_docstring() -> None:
+    assert {
+        f"{name}.{function.name}": lines
+        for name, path in modules()
+        for function in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        if (lines := _lines_of(function)) > FUNCTION_LINES_MAX
+    } == {}
+
+
+def _lines_of(node: ast.stmt) -> int:
+    """The lines of a statement; of a function without its docstring."""
+    lines = (node.end_lineno or node.lineno) - node.lineno + 1
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node, clean=False):
+        return lines - _lines_of(node.body[0])
+    return lines
 
 
 def test_strangers_know_nothing_of_each_other() -> None:

@@ -170,7 +170,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "files": "List the files and pictures that the tools of a run made, or write them.",
         },
     ),
-    "resume": KnownCommand("conversation.run:resume", "Go on with a run that waits for a person."),
+    "resume": KnownCommand("conversation.resume:resume", "Go on with a run that waits for a person."),
     "approvals": KnownCommand(
         "records.approvals:app",
         "What waits for a person: list, show, approve, deny, edit.",

@@ -48,6 +48,7 @@ from ..server.models.agents.executor import AgentExecutor, AgentServing
 from ..server.news import NewsRoutes
 from ..server.open_streams import Endings, OpenStreams
 from ..server.proxies import Proxies
+from ..server.published import PublishedOffer
 from ..server.route_group import RouteGroup
 from ..server.stored_keys import StoredKeys
 from ..server.studio import StudioRoutes
@@ -57,10 +58,12 @@ from ..server.verifier import Verifier, wants_token
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
 from ..server.web_application import NotReady, WebApplication, WebApplicationSettings, request_id
 from ..tasks.dispatcher import Dispatcher, DispatcherState
+from ..tasks.queue import TaskQueue
 from ..transport.guard import is_here
 from ..triggers.watch import Watcher
 from .agents import UNNAMED, make_agent, open_agents, open_policy, prompt_named, takes_published, with_background
 from .catalog import catalog_files
+from .connections import ModelConnections
 from .extras import install, missing_extras
 from .features import features_of
 from .mcp import mcp_keys, secrets_of
@@ -133,11 +136,7 @@ def open_doors(
     if workflows is not None:
         declared = declared or DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows)
         declared.agents = agents
-
-        def workflows_in(kept: Journal) -> Workflows:
-            return workflows if kept is journal else Workflows(settings, os.environ, Path.cwd(), journal=kept)
-
-        offer = published_offer(declared, workflows_in, own, connections)
+        offer = _offer(settings, declared, workflows, journal, own, connections)
     mcp = McpService(
         with_labels(own, settings.tool_labels),
         instructions="" if prompt_named(settings.instructions) else settings.instructions,
@@ -171,11 +170,7 @@ def open_doors(
     # Before our own API, which answers at all that is left below /v1.
     doors: list[RouteGroup] = [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,))]
     if workflows is not None:
-        go_on = partial(go_on_with_woken, api.api)
-        intake = open_triggers(settings, os.environ, workflows, agents, tasking.queue, journal, go_on)
-        watcher = Watcher(intake, Path.cwd(), open_resources(settings, os.environ))
-        senders = open_senders(settings, os.environ, intake, SystemClock())
-        doors.append(TriggerRoutes(intake, senders, watcher))
+        doors.append(_trigger_routes(settings, workflows, agents, tasking.queue, journal, api.api))
     if settings.serve.public:  # where remote agents can reach this server
         doors.append(NewsRoutes(api.api, open_egress(settings, os.environ)))
     if serves_a2a(settings, agents):
@@ -197,6 +192,32 @@ def open_doors(
             )
         )
     return [*doors, models, *catalog, api]
+
+
+def _offer(
+    settings: Settings,
+    declared: DeclaredTools,
+    workflows: Workflows,
+    journal: Journal,
+    own: Sequence[Toolish],
+    connections: ModelConnections,
+) -> PublishedOffer:
+    """What was published while the server runs, for callers of each journal."""
+
+    def workflows_in(kept: Journal) -> Workflows:
+        return workflows if kept is journal else Workflows(settings, os.environ, Path.cwd(), journal=kept)
+
+    return published_offer(declared, workflows_in, own, connections)
+
+
+def _trigger_routes(
+    settings: Settings, workflows: Workflows, agents: AgentsByName, queue: TaskQueue, journal: Journal, api: Api
+) -> TriggerRoutes:
+    """The webhooks of the triggers, beside what watches files, schedules and resources."""
+    go_on = partial(go_on_with_woken, api)
+    intake = open_triggers(settings, os.environ, workflows, agents, queue, journal, go_on)
+    watcher = Watcher(intake, Path.cwd(), open_resources(settings, os.environ))
+    return TriggerRoutes(intake, open_senders(settings, os.environ, intake, SystemClock()), watcher)
 
 
 @asynccontextmanager

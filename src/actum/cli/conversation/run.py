@@ -1,35 +1,26 @@
-"""`actum run` and `actum resume`: one question, answered; and a run that waited, gone on with."""
+"""`actum run`: one question, answered."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shlex
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Annotated, cast
+from collections.abc import Awaitable, Callable
+from typing import Annotated
 
 import msgspec
 import typer
 
 from ...agents.agent import Agent
-from ...compose.agents import make_runner, open_agents
 from ...compose.models import make_model
-from ...compose.published.tools import DeclaredTools
-from ...compose.secrets import open_secrets
-from ...compose.settings import MEMORY, Settings, WorkflowTable, choose_agent, table_of
-from ...compose.workflows import WorkflowParts, open_workflows, published_workflows, workflow_models, workflow_settings
+from ...compose.settings import MEMORY, Settings, table_of
 from ...core.call import Failure
 from ...core.clock import SystemClock
 from ...core.errors import (
     ContextOverflow,
-    FeatureMissing,
     InvalidArguments,
     ModelError,
-    ReplayDiverged,
     UnknownName,
     UsageError,
 )
@@ -39,13 +30,9 @@ from ...core.json import Json, JsonObject, dumps
 from ...core.language.error_words import told as told_failure
 from ...core.message import UserMessage
 from ...core.model import Model
-from ...core.policy import Answer
 from ...core.run.pending import Pending, over_at
-from ...journal.named import find_run
 from ...journal.recording import RunState
 from ...runs.options import Emit
-from ...server.published import PublishedOffer
-from ...workflow.conversation import SPEAKER
 from ...workflow.waiting import WAIT_S
 from ...workflow.workflow import Workflow
 from .. import loading, options
@@ -54,7 +41,7 @@ from ..language import language, tr
 from ..show.moments import shown
 from ..show.terminal import Terminal, said, who
 from ..show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
-from .approve import NO_TENANT, TerminalApprover, show_pending
+from .approve import TerminalApprover, show_pending
 from .attachments import read_file, read_pipe, told, with_files
 from .files import note_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
@@ -121,114 +108,6 @@ def run(
             )
 
     return asyncio.run(command())
-
-
-@spread
-def resume(
-    run_id: Annotated[str, typer.Argument(help="The run: its id, the beginning of it, or `last`.")],
-    approve: Annotated[list[str] | None, typer.Option(metavar="ASK_ID", help="Approve this call.")] = None,
-    deny: Annotated[list[str] | None, typer.Option(metavar="ASK_ID", help="Deny this call.")] = None,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why it is denied; the model is told.")] = "",
-    answer: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ASK_ID=TEXT", help="Answer this question or doubt."),
-    ] = None,
-    accept: Annotated[bool, typer.Option(help="Go on although prompt or tools have changed.")] = False,
-    instructions: options.InstructionsFlag = "",
-    *,
-    parts: AgentFlags,
-    asking: ModelFlags,
-    how: RunFlags,
-) -> int:
-    """Go on with a run that waits for a person.
-
-    Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools and
-    the --instructions that it was started with.
-    """
-    settings = settings_of(parts, asking, how, instructions=instructions)
-    terminal = Terminal()
-    answers = _answers(approve or [], deny or [], reason, answer or [])
-
-    async def _resume_call(opened: Journal, call_id: str) -> int:
-        """Go on with a call that was asked for without a model."""
-        approver = TerminalApprover(terminal, yes=how.yes)
-        trace = Trace(terminal, verbose=how.verbose and not how.as_json, quiet=True)
-        state = RunState(await opened.read(call_id))
-        called = {call.name for _, requested in state.requested for call in requested.calls}
-        async with (
-            loading.tools(settings, terminal) as loaded,
-            open_workflows(settings, os.environ, Path.cwd(), journal=opened) as workflows,
-            open_agents(settings, os.environ, Path.cwd(), journal=opened, approver=approver) as agents,
-        ):
-            runner = make_runner(
-                settings,
-                [*loaded.tools, *(workflows.tools if called & set(workflows.names) else [])],
-                name="call",
-                journal=opened,
-                approver=approver,
-                secrets=open_secrets(os.environ),
-            )
-            declared = DeclaredTools(
-                settings, os.environ, Path.cwd(), journal=opened, workflows=workflows, agents=agents
-            )
-            agents.completing = declared.completing
-            runner = await PublishedOffer(workflows, declared.of).runner_of(runner, state.beginning())
-            try:
-                result = await runner.resume(call_id, answers, accept=accept, emit=trace.show)
-            except ReplayDiverged as error:
-                raise _with_advice(error) from None
-            finally:
-                trace.close()
-        return report_call(terminal, result, settings, as_json=how.as_json, verbose=how.verbose)
-
-    async def command() -> int:
-        async with options.journal(settings) as opened:
-            found = await find_run(opened, run_id)
-            if found.kind == "workflow":
-                return await resume_workflow(
-                    terminal,
-                    settings,
-                    opened,
-                    found.run_id,
-                    answers,
-                    tenant=found.tenant,
-                    accept=accept,
-                    how=how,
-                )
-            if not found.model:
-                return await _resume_call(opened, found.run_id)
-            if found.model.startswith(SPEAKER):
-                chosen, opening = settings, _speaker_of(settings, opened, found.run_id)
-            else:
-                name = await named_agent(opened, found.run_id, settings, accept=accept)
-                unnamed = settings if settings.agent or name or parts.model else as_recorded(settings, found.model)
-                chosen = choose_agent(settings, name) if name else unnamed
-                opening = loading.agent(chosen, opened, TerminalApprover(terminal, yes=how.yes), terminal)
-            async with opening as agent:
-                view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
-                if isinstance(view, Trace):
-                    view.question(found.question)
-
-                async def go(emit: Emit) -> RunResult:
-                    return await agent.resume(found.run_id, answers, accept=accept, settings=asking.settings, emit=emit)
-
-                try:
-                    return await carry_out(
-                        terminal, agent, chosen, view, go, as_json=how.as_json, conversation=found.conversation
-                    )
-                except ReplayDiverged as error:
-                    raise _with_advice(error) from None
-
-    return asyncio.run(command())
-
-
-@asynccontextmanager
-async def _speaker_of(settings: Settings, journal: Journal, run_id: str) -> AsyncIterator[Agent]:
-    """The agent that stands for a workflow, of the settings or published, and began this run."""
-    started = RunState((await journal.read(run_id))[:1]).beginning()
-    async with open_workflows(settings, os.environ, Path.cwd(), journal=journal) as workflows:
-        published = await PublishedOffer(workflows).agent_of(started)
-        yield cast("Agent", published or workflows.agent(started.agent))
 
 
 async def carry_out(
@@ -388,52 +267,6 @@ async def wait_along(
     return result
 
 
-async def resume_workflow(
-    terminal: Terminal,
-    settings: Settings,
-    journal: Journal,
-    run_id: str,
-    answers: Mapping[str, Answer | str],
-    *,
-    tenant: str,
-    accept: bool,
-    how: RunFlags,
-) -> int:
-    """Go on with a run of a workflow, by the definition and the versions with which it began. The exit code."""
-    started = RunState((await journal.read(run_id))[:1]).beginning()
-    own = None if started.version else settings.workflows.get(started.agent)
-    table = own or WorkflowTable(file="")
-    settings = workflow_settings(settings, table)
-    async with loading.tools(settings, terminal) as loaded:
-        parts = WorkflowParts(
-            settings=settings,
-            tools=loaded.tools,
-            journal=journal,
-            approver=TerminalApprover(terminal, yes=how.yes),
-            secrets=open_secrets(os.environ),
-            egress=options.egress(),
-            models=workflow_models(settings, table),
-        )
-        whose = tenant if own is None else ""  # a workflow of the settings uses what the operator published
-        workflows = await published_workflows(parts, tenant=whose, name=started.agent)
-        workflow = await workflows.of_run(run_id, tenant=tenant)
-        trace = Trace(terminal, verbose=how.verbose and not how.as_json, streaming=not how.as_json, quiet=True)
-        try:
-            result = await workflow.resume(run_id, answers, accept=accept, emit=trace.show, wait_s=0)
-            result = await wait_along(terminal, workflow, result, trace.show, quiet=how.as_json)
-        except ReplayDiverged as error:
-            raise _with_advice(error) from None
-        finally:
-            trace.close()
-            await workflow.aclose()
-    return report_workflow(terminal, result, settings, as_json=how.as_json, is_told=trace.has_streamed)
-
-
-def _with_advice(error: ReplayDiverged) -> ReplayDiverged:
-    """Why a run can not go on, with the options of this command that help. None helps where a feature is missing."""
-    return error if isinstance(error, FeatureMissing) else type(error)(f"{error} Here: the same --tools, or --accept.")
-
-
 async def named_agent(journal: Journal, run_id: str, settings: Settings, *, accept: bool) -> str:
     """The name of the agent of the settings that a run belongs to; empty where it belongs to none.
 
@@ -467,18 +300,6 @@ def as_recorded(settings: Settings, recorded: str) -> Settings:
     except UsageError as error:
         raise type(error)(f"{error}. The run was started with {recorded!r}: name that model with --model") from None
     return chosen
-
-
-def _answers(approve: list[str], deny: list[str], reason: str, answer: list[str]) -> dict[str, Answer | str]:
-    """What the flags answer, by the id of what was asked."""
-    found: dict[str, Answer | str] = {ask_id: Answer("approve", by=who(), tenant=NO_TENANT) for ask_id in approve}
-    found |= {ask_id: Answer("deny", said(reason), who(), tenant=NO_TENANT) for ask_id in deny}
-    for item in answer:
-        ask_id, sign, text = said(item).partition("=")
-        if not sign or not text.strip():
-            raise UsageError("--answer {item!r}: write --answer ASK_ID=TEXT", item=item)
-        found[ask_id] = Answer("answer", text.strip(), who(), tenant=NO_TENANT)
-    return found
 
 
 def view_of(terminal: Terminal, model: Model, *, verbose: bool, as_json: bool) -> Trace | JsonTrace:

@@ -482,6 +482,15 @@ def _figure(name: str) -> Callable[[VersionFigures], str]:
     return lambda each: f"{getattr(each, name).value:.10g}"
 
 
+def _canary_text(answer: CanarySet, names: Mapping[str, str]) -> list[AnswerText]:
+    values = structs.asdict(answer)
+    if not answer.share:
+        return [AnswerText("All users get {name}@{number} now.", values=values)]
+    return [
+        AnswerText("{share} of a hundred users get {name}@{version} now, the others {name}@{number}.", values=values)
+    ]
+
+
 def _commands(kind: DefinitionKind) -> dict[str, Command]:
     """The commands, by the verb of their operation."""
     group = kind.words
@@ -500,20 +509,10 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
             ),
         ]
 
-    def tried(answer: CanarySet, names: Mapping[str, str]) -> list[AnswerText]:
-        values = structs.asdict(answer)
-        if not answer.share:
-            return [AnswerText("All users get {name}@{number} now.", values=values)]
-        return [
-            AnswerText(
-                "{share} of a hundred users get {name}@{version} now, the others {name}@{number}.", values=values
-            )
-        ]
-
     name = CommandOption(metavar="NAME", help=f"The name of the {kind.name}.")
     keeps = "Runs under way keep the version they began with."
     ends = "from now on no call of it is made, not even by runs under way." if kind.stops else ""
-    return {
+    return _trial_commands(kind, name) | {
         "rollback": Command(
             words=(group, "rollback"),
             help=f"Publish an older publication anew, under the next number. {keeps}",
@@ -524,40 +523,6 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
             },
             uses_tools=kind.uses_tools,
             show=_published_text,
-        ),
-        "canary": Command(
-            words=(group, "canary"),
-            help="Try another publication on a share of the users. Each user always gets the same one. --share 0 ends "
-            "the trial; publish and rollback end it, too.",
-            options={
-                "name": name,
-                "version": CommandOption(metavar="NUMBER", help="The number of the other publication."),
-                "share": CommandOption(metavar="PERCENT", help="How many of a hundred users get it."),
-            },
-            uses_tools=kind.uses_tools,
-            show=tried,
-        ),
-        "compare_runs": Command(
-            words=(group, "compare"),
-            help="Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
-            arguments=("old", "new"),
-            options={
-                "name": name,
-                "old": CommandOption(metavar="OLD", help="The number of a publication."),
-                "new": CommandOption(metavar="NEW", help="The number of another one."),
-                "days": CommandOption(metavar="DAYS", help="Of how many days runs are compared."),
-            },
-            columns=(
-                ListColumn("version", "version"),
-                ListColumn("runs", made_of=lambda each: f"{each.runs.value:g}{'+' if each.is_part else ''}"),
-                ListColumn(
-                    "ended",
-                    made_of=lambda each: ", ".join(f"{status} {one.value:g}" for status, one in each.ended.items()),
-                ),
-                ListColumn("median", made_of=lambda each: f"{each.seconds_median.value:.1f} s"),
-                ListColumn("95 %", made_of=lambda each: f"{each.seconds_95.value:.1f} s"),
-                *(ListColumn(head, made_of=_figure(head)) for head in ("tokens", "cost", "failed", "denied", "asked")),
-            ),
         ),
         "unpublish": Command(
             words=(group, "unpublish"),
@@ -583,6 +548,46 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
     }
 
 
+def _trial_commands(kind: DefinitionKind, name: CommandOption) -> dict[str, Command]:
+    """The commands of a trial of another publication on a share of the users."""
+    return {
+        "canary": Command(
+            words=(kind.words, "canary"),
+            help="Try another publication on a share of the users. Each user always gets the same one. --share 0 ends "
+            "the trial; publish and rollback end it, too.",
+            options={
+                "name": name,
+                "version": CommandOption(metavar="NUMBER", help="The number of the other publication."),
+                "share": CommandOption(metavar="PERCENT", help="How many of a hundred users get it."),
+            },
+            uses_tools=kind.uses_tools,
+            show=_canary_text,
+        ),
+        "compare_runs": Command(
+            words=(kind.words, "compare"),
+            help="Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
+            arguments=("old", "new"),
+            options={
+                "name": name,
+                "old": CommandOption(metavar="OLD", help="The number of a publication."),
+                "new": CommandOption(metavar="NEW", help="The number of another one."),
+                "days": CommandOption(metavar="DAYS", help="Of how many days runs are compared."),
+            },
+            columns=(
+                ListColumn("version", "version"),
+                ListColumn("runs", made_of=lambda each: f"{each.runs.value:g}{'+' if each.is_part else ''}"),
+                ListColumn(
+                    "ended",
+                    made_of=lambda each: ", ".join(f"{status} {one.value:g}" for status, one in each.ended.items()),
+                ),
+                ListColumn("median", made_of=lambda each: f"{each.seconds_median.value:.1f} s"),
+                ListColumn("95 %", made_of=lambda each: f"{each.seconds_95.value:.1f} s"),
+                *(ListColumn(head, made_of=_figure(head)) for head in ("tokens", "cost", "failed", "denied", "asked")),
+            ),
+        ),
+    }
+
+
 # The operations -------------------------------------------------------------------------------------------------------
 
 
@@ -593,25 +598,216 @@ _FIGURES: JsonObject = {
     "ended": {"done": _FIGURE},
     **dict.fromkeys(("runs", "seconds_median", "seconds_95", "tokens", "cost", "failed", "denied", "asked"), _FIGURE),
 }
+_INFO: JsonObject = {"name": "booking", "about": "", "version": 1, "digest": "4a5c0f"}
+_VERSION: JsonObject = {"name": "booking", "number": 1, "digest": "4a5c0f", "at": ASKED_AT, "by": "root", "again": 0}
+_VERSION |= {"source": "booking.json", "share": 100}
+_CHANGE: JsonObject = {"kind": "added", "what": "node", "place": "book", "node": "", "old": None, "new": "tool"}
+_CHANGE["breaks"] = ""
+_IN_USE = AnswerKind(means="The publication in use.", body=DefinitionVersion, example=_VERSION)
 
 
-def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
-    """The operations of a kind: `GET /v1/workflows/{name}/draft` and the others.
+class _Operations:
+    """The operations of one kind, with their examples."""
 
-    Args:
-        kind: the kind. Operations that it brings itself are left out.
-    """
-    handlers, commands = _Handlers(kind), _commands(kind)
-    one, title, several = kind.name, kind.title, kind.plural.title().replace("_", "")
-    text = f"text of {kind.a_name}"
-    draft = {"name": "booking", "text": text, "revision": 1, "at": ASKED_AT, "by": "root", "published": 0}
-    version = {"name": "booking", "number": 1, "digest": "4a5c0f", "at": ASKED_AT, "by": "root", "again": 0}
-    version |= {"source": "booking.json", "share": 100}
-    info = {"name": "booking", "about": "", "version": 1, "digest": "4a5c0f"}
-    change = {"kind": "added", "what": "node", "place": "book", "node": "", "old": None, "new": "tool", "breaks": ""}
-    in_use = AnswerKind(means="The publication in use.", body=DefinitionVersion, example=version)
+    def __init__(self, kind: DefinitionKind) -> None:
+        self._kind, self._handlers, self._commands = kind, _Handlers(kind), _commands(kind)
+        self._title, self._several = kind.title, kind.plural.title().replace("_", "")
+        self._text = f"text of {kind.a_name}"
+        self._draft: JsonObject = {"name": "booking", "text": self._text, "revision": 1, "at": ASKED_AT}
+        self._draft |= {"by": "root", "published": 0}
 
-    def made(
+    def readings(self) -> dict[str, Operation]:
+        """What is read and checked."""
+        return {
+            "list": self._made(
+                "list",
+                f"list{self._several}",
+                "get",
+                f"List the {self._kind.plural}, in the order of their names.",
+                AnswerKind(
+                    means=f"The {self._kind.plural}.", body=DefinitionPage, example={"items": [_INFO], "next": None}
+                ),
+                query=DefinitionsQuery,
+                scopes=self._kind.readers,
+            ),
+            "get": self._made(
+                "get",
+                f"get{self._title}",
+                "get",
+                f"Get {self._kind.a_name}.",
+                AnswerKind(
+                    means=f"The {self._kind.name}.",
+                    body=DefinitionText,
+                    example={"name": "booking", "version": 1, "digest": "4a5c0f", "text": self._text},
+                ),
+                at="/{name}",
+                query=VersionQuery,
+                scopes=self._kind.readers,
+            ),
+            "check": self._made(
+                "check",
+                f"check{self._title}",
+                "post",
+                "Check a text: everything that is wrong with it, with line, column and a hint.",
+                AnswerKind(means="What the check found.", body=DefinitionChecked, example={"problems": []}),
+                at="/{name}/check",
+                body=CheckBody,
+                example={"text": self._text},
+                description="Nothing is saved.",
+            ),
+        }
+
+    def drafts(self) -> dict[str, Operation]:
+        """Texts that are not in use."""
+        return {
+            "draft": self._made(
+                "get_draft",
+                f"get{self._title}Draft",
+                "get",
+                f"Get the draft of {self._kind.a_name}.",
+                AnswerKind(means="The draft.", body=DraftText, example=self._draft),
+                at="/{name}/draft",
+            ),
+            "save": self._made(
+                "save_draft",
+                f"save{self._title}Draft",
+                "post",
+                f"Save the draft of {self._kind.a_name}.",
+                AnswerKind(means="The draft as it was saved.", body=DraftText, example=self._draft),
+                at="/{name}/draft",
+                body=DraftBody,
+                example={"text": self._text, "revision": 0},
+                description=(
+                    "409 with the code `stale`: somebody else has saved the draft since; `current` is the text as it "
+                    "is now. 409 with the code `name_taken`: the name means something else on this server."
+                ),
+                errors=(409,),
+            ),
+            "delete": self._made(
+                "delete_draft",
+                f"delete{self._title}Draft",
+                "delete",
+                f"Delete the draft of {self._kind.a_name} that is not in use.",
+                AnswerKind(means="The draft as it was.", body=DraftText, example=self._draft),
+                at="/{name}/draft",
+                query=DeleteDraftQuery,
+                description=(
+                    "Publications stay, and can be published anew by `rollback`. 409 with the code `in_use`: a "
+                    "publication is in use; `used_by` names what refers to it."
+                ),
+                errors=(409,),
+            ),
+        }
+
+    def publications(self) -> dict[str, Operation]:
+        """What puts a text into use."""
+        return {
+            "publish": self._made(
+                "publish",
+                f"publish{self._title}",
+                "post",
+                f"Publish the draft of {self._kind.a_name} under the next number.",
+                _IN_USE,
+                at="/{name}/publish",
+                body=PublishBody,
+                example={"revision": 1},
+                description="A text in which something is wrong is not published: 422. Runs keep their versions.",
+                errors=(409,),
+            ),
+            "rollback": self._made(
+                "rollback",
+                f"rollback{self._title}",
+                "post",
+                f"Publish an older publication of {self._kind.a_name} anew, under the next number.",
+                _IN_USE,
+                at="/{name}/rollback",
+                body=RollbackBody,
+                example={"number": 1},
+                errors=(409,),
+            ),
+        }
+
+    def trials(self) -> dict[str, Operation]:
+        """A publication on a share of the users."""
+        return {
+            "canary": self._made(
+                "canary",
+                f"try{self._title}",
+                "post",
+                f"Try another publication of {self._kind.a_name} on a share of the users.",
+                AnswerKind(
+                    means="Which publications the users get.",
+                    body=CanarySet,
+                    example={"name": "booking", "number": 3, "version": 4, "share": 10},
+                ),
+                at="/{name}/canary",
+                body=CanaryBody,
+                example={"version": 4, "share": 10},
+                description="`publish`, `rollback` and `unpublish` end the trial.",
+                errors=(409,),
+            ),
+            "compare_runs": self._made(
+                "compare_runs",
+                f"compare{self._title}Runs",
+                "get",
+                f"Get how the runs of two publications of {self._kind.a_name} went.",
+                AnswerKind(
+                    means="The figures, each with runs behind it.", body=VersionsCompared, example={"items": [_FIGURES]}
+                ),
+                at="/{name}/compare",
+                query=CompareQuery,
+            ),
+        }
+
+    def versions(self) -> dict[str, Operation]:
+        """The end of use, and what was published before."""
+        return {
+            "unpublish": self._made(
+                "unpublish",
+                f"unpublish{self._title}",
+                "post",
+                f"Take a published {self._kind.name} out of use.",
+                AnswerKind(
+                    means="What was in use, and who used it.",
+                    body=DefinitionUnpublished,
+                    example={"number": 3, "used_by": ["desk"]},
+                ),
+                at="/{name}/unpublish",
+                description=(
+                    f"Nothing new begins with the {self._kind.name} until something is published under its name again. "
+                    + (
+                        "Runs under way make no call of it either, and a call that waits for a person is refused. All "
+                        if self._kind.stops
+                        else "Runs under way go on with the versions with which they began, and all "
+                    )
+                    + "publications keep their numbers."
+                ),
+            ),
+            "versions": self._made(
+                "list_versions",
+                f"list{self._title}Versions",
+                "get",
+                f"List the publications of {self._kind.a_name}, the latest first.",
+                AnswerKind(means="The publications.", body=DefinitionVersions, example={"items": [_VERSION]}),
+                at="/{name}/versions",
+                scopes=self._kind.readers,
+            ),
+            "compare": self._made(
+                "compare",
+                f"compare{self._title}Versions",
+                "get",
+                f"Get what differs between two versions of {self._kind.a_name}.",
+                AnswerKind(
+                    means="The differences.", body=TextDifference, example={"changes": [_CHANGE], "used_by": ["desk"]}
+                ),
+                at="/{name}/diff",
+                query=DiffQuery,
+                errors=(422,),
+            ),
+        }
+
+    def _made(
+        self,
         verb: str,
         id: str,
         method: Method,
@@ -624,192 +820,36 @@ def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
         example: JsonObject | None = None,
         description: str = "",
         errors: tuple[int, ...] = (),
-        scopes: tuple[str, ...] = kind.builders,
+        scopes: tuple[str, ...] | None = None,
     ) -> Operation:
         return Operation(
             id=id,
             method=method,
-            path=f"/v1/{kind.plural}{at}",
-            tag=kind.plural,
+            path=f"/v1/{self._kind.plural}{at}",
+            tag=self._kind.plural,
             summary=summary,
             description=description,
-            scopes=scopes,
-            names={"name": f"The name of {kind.a_name}."} if "{name}" in at else {},
+            scopes=scopes or self._kind.builders,
+            names={"name": f"The name of {self._kind.a_name}."} if "{name}" in at else {},
             query=query,
             body=body,
             body_is_optional=body in (PublishBody, CheckBody),
             example=example,
             replies={200: reply},
             errors=errors,
-            handler=getattr(handlers, verb),
+            handler=getattr(self._handlers, verb),
             is_recorded=True,
-            command=commands.get(verb.removeprefix("list_")),
+            command=self._commands.get(verb.removeprefix("list_")),
         )
 
-    found = {
-        "list": made(
-            "list",
-            f"list{several}",
-            "get",
-            f"List the {kind.plural}, in the order of their names.",
-            AnswerKind(means=f"The {kind.plural}.", body=DefinitionPage, example={"items": [info], "next": None}),
-            query=DefinitionsQuery,
-            scopes=kind.readers,
-        ),
-        "get": made(
-            "get",
-            f"get{title}",
-            "get",
-            f"Get {kind.a_name}.",
-            AnswerKind(
-                means=f"The {one}.",
-                body=DefinitionText,
-                example={"name": "booking", "version": 1, "digest": "4a5c0f", "text": text},
-            ),
-            at="/{name}",
-            query=VersionQuery,
-            scopes=kind.readers,
-        ),
-        "check": made(
-            "check",
-            f"check{title}",
-            "post",
-            "Check a text: everything that is wrong with it, with line, column and a hint.",
-            AnswerKind(means="What the check found.", body=DefinitionChecked, example={"problems": []}),
-            at="/{name}/check",
-            body=CheckBody,
-            example={"text": text},
-            description="Nothing is saved.",
-        ),
-        "draft": made(
-            "get_draft",
-            f"get{title}Draft",
-            "get",
-            f"Get the draft of {kind.a_name}.",
-            AnswerKind(means="The draft.", body=DraftText, example=draft),
-            at="/{name}/draft",
-        ),
-        "save": made(
-            "save_draft",
-            f"save{title}Draft",
-            "post",
-            f"Save the draft of {kind.a_name}.",
-            AnswerKind(means="The draft as it was saved.", body=DraftText, example=draft),
-            at="/{name}/draft",
-            body=DraftBody,
-            example={"text": text, "revision": 0},
-            description=(
-                "409 with the code `stale`: somebody else has saved the draft since; `current` is the text as it is "
-                "now. 409 with the code `name_taken`: the name means something else on this server."
-            ),
-            errors=(409,),
-        ),
-        "delete": made(
-            "delete_draft",
-            f"delete{title}Draft",
-            "delete",
-            f"Delete the draft of {kind.a_name} that is not in use.",
-            AnswerKind(means="The draft as it was.", body=DraftText, example=draft),
-            at="/{name}/draft",
-            query=DeleteDraftQuery,
-            description=(
-                "Publications stay, and can be published anew by `rollback`. 409 with the code `in_use`: a publication "
-                "is in use; `used_by` names what refers to it."
-            ),
-            errors=(409,),
-        ),
-        "publish": made(
-            "publish",
-            f"publish{title}",
-            "post",
-            f"Publish the draft of {kind.a_name} under the next number.",
-            in_use,
-            at="/{name}/publish",
-            body=PublishBody,
-            example={"revision": 1},
-            description="A text in which something is wrong is not published: 422. Runs keep their versions.",
-            errors=(409,),
-        ),
-        "rollback": made(
-            "rollback",
-            f"rollback{title}",
-            "post",
-            f"Publish an older publication of {kind.a_name} anew, under the next number.",
-            in_use,
-            at="/{name}/rollback",
-            body=RollbackBody,
-            example={"number": 1},
-            errors=(409,),
-        ),
-        "canary": made(
-            "canary",
-            f"try{title}",
-            "post",
-            f"Try another publication of {kind.a_name} on a share of the users.",
-            AnswerKind(
-                means="Which publications the users get.",
-                body=CanarySet,
-                example={"name": "booking", "number": 3, "version": 4, "share": 10},
-            ),
-            at="/{name}/canary",
-            body=CanaryBody,
-            example={"version": 4, "share": 10},
-            description="`publish`, `rollback` and `unpublish` end the trial.",
-            errors=(409,),
-        ),
-        "compare_runs": made(
-            "compare_runs",
-            f"compare{title}Runs",
-            "get",
-            f"Get how the runs of two publications of {kind.a_name} went.",
-            AnswerKind(
-                means="The figures, each with runs behind it.", body=VersionsCompared, example={"items": [_FIGURES]}
-            ),
-            at="/{name}/compare",
-            query=CompareQuery,
-        ),
-        "unpublish": made(
-            "unpublish",
-            f"unpublish{title}",
-            "post",
-            f"Take a published {one} out of use.",
-            AnswerKind(
-                means="What was in use, and who used it.",
-                body=DefinitionUnpublished,
-                example={"number": 3, "used_by": ["desk"]},
-            ),
-            at="/{name}/unpublish",
-            description=(
-                f"Nothing new begins with the {one} until something is published under its name again. "
-                + (
-                    "Runs under way make no call of it either, and a call that waits for a person is refused. All "
-                    if kind.stops
-                    else "Runs under way go on with the versions with which they began, and all "
-                )
-                + "publications keep their numbers."
-            ),
-        ),
-        "versions": made(
-            "list_versions",
-            f"list{title}Versions",
-            "get",
-            f"List the publications of {kind.a_name}, the latest first.",
-            AnswerKind(means="The publications.", body=DefinitionVersions, example={"items": [version]}),
-            at="/{name}/versions",
-            scopes=kind.readers,
-        ),
-        "compare": made(
-            "compare",
-            f"compare{title}Versions",
-            "get",
-            f"Get what differs between two versions of {kind.a_name}.",
-            AnswerKind(
-                means="The differences.", body=TextDifference, example={"changes": [change], "used_by": ["desk"]}
-            ),
-            at="/{name}/diff",
-            query=DiffQuery,
-            errors=(422,),
-        ),
-    }
+
+def operations_of(kind: DefinitionKind) -> tuple[Operation, ...]:
+    """The operations of a kind: `GET /v1/workflows/{name}/draft` and the others.
+
+    Args:
+        kind: the kind. Operations that it brings itself are left out.
+    """
+    made = _Operations(kind)
+    found = made.readings() | made.drafts() | made.publications() | made.trials() | made.versions()
     without = kind.own if kind.runs else {*kind.own, "canary", "compare_runs"}
     return tuple(operation for part, operation in found.items() if part not in without)
