@@ -108,9 +108,7 @@ def _questions(journal: Journal) -> Mapping[str, Callable[[], Awaitable[object]]
         "count by agent": lambda: journal.count_runs(tenant="north", agent="agent_7"),
         "conversations": lambda: page_of_conversations(journal, tenant="north"),
         "conversations of a user": lambda: page_of_conversations(journal, tenant="north", owner="user_9"),
-        "count of conversations": lambda: journal.count_conversations(tenant="north"),
         "what waits": lambda: page_of_waiting(journal, tenant="north"),
-        "count of what waits": lambda: journal.count_asked(tenant="north"),
     }
 
 

@@ -23,7 +23,7 @@ from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import Access
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.service import McpService
-from actum.server.stored_keys import ASK_S, LOOK_S, StoredKeys
+from actum.server.stored_keys import ASK_S, StoredKeys
 from actum.storage.place import open_journal
 from actum.testing import FakeClock
 from actum.toolsets.mcp.error import McpError
@@ -198,24 +198,6 @@ async def test_a_database_that_hangs_is_waited_for_some_seconds_and_no_longer() 
     clock.advance(ASK_S)
     with pytest.raises(JournalError, match="5 seconds"):
         await check
-
-
-async def test_whoever_reads_a_stream_hears_within_a_second_that_the_key_was_revoked() -> None:
-    clock, store = FakeClock(), CountedKeys()
-    text, key = new_key("ci")
-    await store.add(key)
-    keys = StoredKeys(store, clock=clock)
-    identity = await keys.verify_token(text)
-    assert identity is not None
-    reading = asyncio.create_task(keys.until_ended(identity))
-    for _ in range(3):
-        await asyncio.sleep(0)
-        clock.advance(LOOK_S)
-    assert not reading.done()
-    await store.revoke("ci", at=clock.now(), by="root")
-    await asyncio.sleep(0)
-    clock.advance(LOOK_S)
-    await reading
 
 
 @tool(effects={"read"})

@@ -510,7 +510,6 @@ async def test_conversations_are_listed_and_counted_by_tenant_and_one_less_when_
     first = await page_of_conversations(journal, limit=1, tenant="north")
     second = await page_of_conversations(journal, limit=1, cursor=first.next, tenant="north")
     assert ([each.owner for each in (*first.items, *second.items)], second.next) == (["ann", "bob"], "")
-    assert (await journal.count_conversations(tenant="north"), await journal.count_conversations()) == (2, 3)
     await journal.forget("r0")
     assert await listed(tenant="north") == [("ann", 1, "q3"), ("bob", 1, "q2")]
     await journal.forget("r3")
@@ -538,7 +537,6 @@ async def test_what_waits_is_found_by_the_list_until_it_is_answered_or_its_run_i
 
     assert await waiting() == await waiting(limit=50) == ["ask0", "ask2", "ask3"]
     assert (await waiting("south"), await waiting("")) == (["ask1"], [])
-    assert (await journal.count_asked(tenant="north"), await journal.count_asked()) == (3, 4)
     for tenant, ask_id in (("south", "ask0"), ("south", "nowhere"), ("north", ""), ("north", "a\0")):
         with pytest.raises(UnknownName, match="nothing waits under"):
             await answer_pending(journal, ask_id, Answer("answer", "this"), tenant=tenant)
@@ -555,6 +553,6 @@ async def test_an_approval_of_two_waits_after_the_first(journal: Journal) -> Non
     journal.append("r", started())
     journal.append("r", InputRequested(Pending("ask", "approval", "May I?", needs=2)))
     journal.append("r", InputGiven("ask", "approve", by="ann"))
-    assert await journal.count_asked() == 1
+    assert [item.asked.id for item in (await page_of_waiting(journal)).items] == ["ask"]
     journal.append("r", InputGiven("ask", "deny", by="bob"))
-    assert await journal.count_asked() == 0
+    assert not (await page_of_waiting(journal)).items

@@ -823,9 +823,6 @@ class Journal(Protocol):
             tenant: only those of this tenant, which may be `""`; None for all.
         """
 
-    async def count_conversations(self, *, owner: str | None = None, tenant: str | None = None) -> int:
-        """How many conversations there are; the arguments are those of `conversations`."""
-
     async def asked(
         self,
         *,
@@ -845,9 +842,6 @@ class Journal(Protocol):
             expired: only what expires between these two times, in seconds since 1970.
             wanted: only what such runs wait for.
         """
-
-    async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
-        """How much `asked` finds, without a limit."""
 
     async def named(self, name: str, *, limit: int = 20) -> list[str]:
         """The ids of the runs that were begun under a name (`Started.names`), the latest first; by an index, as `runs`.

@@ -246,11 +246,6 @@ def taken_out(arguments: JsonObject, paths: Sequence[Path]) -> tuple[JsonObject,
     return shown, tuple(taken)
 
 
-def shown_arguments(arguments: JsonObject, paths: Sequence[Path]) -> JsonObject:
-    """Arguments with `[secret]` in the place of each secret value."""
-    return taken_out(arguments, paths)[0] if paths else arguments
-
-
 def _without(value: Json, paths: Sequence[Path], place: tuple[str | int, ...], taken: list[Taken]) -> Json:
     if any(not path for path in paths) or (isinstance(value, str) and place):  # a text holds what is below it, too
         if value is None or value == SECRET:

@@ -300,9 +300,6 @@ class MemoryJournal:
         found = [ConversationSummary(runs=len(each), first=each[-1], latest=each[0]) for each in turns.values()]
         return [each for each in found if each.latest.run_id in allowed][:limit]
 
-    async def count_conversations(self, *, owner: str | None = None, tenant: str | None = None) -> int:
-        return len(await self.conversations(limit=None, owner=owner, tenant=tenant))
-
     async def asked(
         self,
         *,
@@ -323,9 +320,6 @@ class MemoryJournal:
             and _fits(line, wanted)
         ]
         return found[:limit]
-
-    async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
-        return len(await self.asked(limit=None, **wanted))
 
     def _tell_asked(self, run_id: str, record: Record, at: float) -> None:
         """Write down that a run waits for something, or does not wait any more."""

@@ -114,18 +114,6 @@ class StoredKeys:
         key, identity = await self._find(key_id)
         return identity if key is not None and await self._is_valid(key) else None
 
-    async def until_ended(self, identity: Identity) -> None:
-        """Return when the key with which somebody came in was revoked or has ended; for the stream that they read.
-
-        Args:
-            identity: who came in; with a token of another kind this never returns.
-
-        Raises:
-            JournalError: the database can not be asked: then nobody can tell whether the key is still valid.
-        """
-        while not await self.has_ended(identity):
-            await self._clock.sleep(LOOK_S)
-
     async def _is_valid(self, key: Key) -> bool:
         """Whether a key may be used now. A key that is seen to have ended stays so, also when the clock goes back."""
         now = self._clock.now()

@@ -473,12 +473,6 @@ class DatabaseJournal:
             for row in rows
         ]
 
-    async def count_conversations(self, *, owner: str | None = None, tenant: str | None = None) -> int:
-        where = Conditions.of({"owner": owner, "tenant": tenant})
-        query = f"SELECT count(*) FROM conversations {where}"
-        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
-        return _int(rows[0][0])
-
     async def asked(
         self,
         *,
@@ -502,12 +496,6 @@ class DatabaseJournal:
             OpenQuestion(_str(run_id), _str(id_), _float(at), _int(needs), _float(expires))
             for run_id, id_, at, needs, expires in rows
         ]
-
-    async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
-        where = _waiting(wanted)
-        query = f"SELECT count(*) FROM asked JOIN runs ON runs.run_id = asked.run_id {where}"
-        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
-        return _int(rows[0][0])
 
     async def named(self, name: str, *, limit: int = 20) -> list[str]:
         query = f"SELECT run_id FROM run_names WHERE name = ? ORDER BY place DESC {_at_most(limit)}"

@@ -35,11 +35,6 @@ TaskTelling = TaskQueued | TaskStarted | TaskRetrying | TaskEnded | Ended | Inpu
 _TELLING = frozenset(get_args(TaskTelling))
 
 
-def is_of_task(record: Record) -> TypeIs[TaskRecord]:
-    """Whether a record tells of a task alone."""
-    return type(record) in _TASK_RECORDS
-
-
 def may_tell_of_task(record: Record) -> TypeIs[TaskTelling]:
     """Whether a record changes the line of a task, where the run is one."""
     return type(record) in _TELLING

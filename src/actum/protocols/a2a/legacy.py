@@ -381,25 +381,6 @@ def encode_error(id: RequestId, code: int, message: str) -> JsonObject:
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
 
 
-def decode_answer(body: Json) -> Json:
-    """The result in an answer.
-
-    Raises:
-        LegacyError: the answer is an error, which keeps its code, or is no answer.
-    """
-    if isinstance(body, dict):
-        error = body.get("error")
-        if isinstance(error, dict):
-            code, message = error.get("code"), error.get("message")
-            raise LegacyError(
-                message if isinstance(message, str) else "the agent answered with an error",
-                code if isinstance(code, int) and not isinstance(code, bool) else INTERNAL_ERROR,
-            )
-        if body.get("result") is not None:
-            return body["result"]
-    raise LegacyError("the answer has neither a result nor an error", INTERNAL_ERROR)
-
-
 def encode_task(task: A2ATask, *, task_id: str, history_length: int | None = None) -> JsonObject:
     """Write a task.
 
@@ -441,15 +422,6 @@ def encode_push(task_id: str, push: A2APushTarget) -> JsonObject:
     """Write where news of a task are sent, as the answer to both requests about it. Credentials are not told."""
     told = msgspec.structs.replace(push, credentials="")
     return _builtins(_WireTaskPush(task_id, _wire_push(told)))
-
-
-def decode_push(result: Json) -> A2APushTarget:
-    """Read where news of a task are sent, as a client gets it.
-
-    Raises:
-        LegacyError: it does not say so.
-    """
-    return _push(_convert(result, _WireTaskPush, "the answer").push_notification_config)
 
 
 # Streams --------------------------------------------------------------------------------------------------------------

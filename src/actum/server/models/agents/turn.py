@@ -15,7 +15,6 @@ from typing import cast
 import msgspec
 from msgspec import Struct, structs
 
-from ....core.call import ToolResult
 from ....core.errors import UsageError
 from ....core.json import Json, JsonObject, dumps
 from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
@@ -390,9 +389,3 @@ def _run_of(id_: str) -> str:
         answer = read_answer_id(id_.rpartition("_")[0])
         return answer.run_id if answer is not None else ""
     return read_server_call_id(id_)
-
-
-def result_text(message: ToolMessage) -> str:
-    """What a client says that a call came to, as it goes on record."""
-    result: ToolResult = message.result
-    return result.text
