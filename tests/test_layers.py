@@ -50,7 +50,8 @@ MAY_IMPORT: dict[str, set[str]] = BELOW | {
     "journal": {"core", "schema", "storage"},
     "features": {"core"},  # what an outsider's feature imports: no web framework, no database
     "call": {"core", "schema", "policy", "journal"},
-    "testing": {"core", "schema", "policy", "journal", "call"},
+    "testing": {"core", "schema", "policy", "journal", "call", "runs"},
+    "pytest_plugin": {"testing"},
     "actum": BELOW["cli"] | {"testing"},  # the public names, in actum/__init__.py
     "cli": BELOW["cli"] | {"actum"},
     "__main__": {"cli"},
@@ -124,6 +125,7 @@ DOORS: dict[str, set[str]] = {
     "actum.models.constrained": {"llguidance", "numpy"},
     "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
     "actum.policy.program": {"cel"},
+    "actum.pytest_plugin": {"actum.testing"},
     "actum.toolsets.a2a.connection": {"actum.toolsets.a2a.grpc_channel.GrpcChannels"},
     "actum.runs.given_tools": {"actum.toolsets.declared.places.given_declaration"},
     "actum.sandbox.launcher": {"_socket", "removal.remove", "select", "site"},

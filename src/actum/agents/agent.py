@@ -217,6 +217,7 @@ class Agent(AgentParts, Generic[Output]):
         self._dialect = dialect_part(dialect)
         self.plans = bool(plan)
         self._named = AgentName()
+        self._origin, self._replaced = object(), None
         self._completes = self._base = None
 
     async def run(
@@ -297,10 +298,10 @@ class Agent(AgentParts, Generic[Output]):
             Busy: somebody else is adding to this conversation.
         """
         options = AgentOptions.among(locals())
-        above = call_under_way()
+        above, agent = call_under_way(), self.in_force()
         if above is not None:
-            return await self._run_below(above, UserMessage.of(question), options)
-        agent = await self.completed(tenant)
+            return await agent._run_below(above, UserMessage.of(question), options)
+        agent = await agent.completed(tenant)
         async with agent._beginning(UserMessage.of(question), options) as (run, started, before, setting):
             return await agent._begin(run, started, before, setting)
 
@@ -339,6 +340,8 @@ class Agent(AgentParts, Generic[Output]):
             UsageError: as for `run`.
             Busy: somebody else is adding to this conversation, or is beginning a run of this id.
         """
+        if self.in_force()._replaced is not None:
+            raise UsageError("a task is carried out elsewhere, where no override() of {name!r} holds", name=self.name)
         agent = await self.completed(options.tenant)
         async with agent._beginning(UserMessage.of(question), options) as (run_id, started, _, setting):
             setting.budget.price(self.model.name)  # or nothing is begun
@@ -490,11 +493,12 @@ class Agent(AgentParts, Generic[Output]):
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
             UsageError: the policy of an agent above binds this run: resume the run that started it.
         """
-        above = call_under_way()
-        journal = await self.runner.journal_of(run_id, above)
-        await self.runner.check_user(run_id, principal, tenant, journal)
-        brought = await client_tools_of(journal, run_id, self.runner.client_tools)
-        agent = self if brought == self.runner.client_tools else self.with_client_tools(brought)
+        above, agent = call_under_way(), self.in_force()
+        journal = await agent.runner.journal_of(run_id, above)
+        await agent.runner.check_user(run_id, principal, tenant, journal)
+        brought = await client_tools_of(journal, run_id, agent.runner.client_tools)
+        if brought != agent.runner.client_tools:
+            agent = agent.with_client_tools(brought)
         agent = await agent._of_run(run_id, journal)
         setting = agent.runner.setting(
             RunOptions(context=context, approver=approver, peer=peer, holder=holder, emit=emit),
@@ -552,26 +556,27 @@ class Agent(AgentParts, Generic[Output]):
             UsageError: a run can not be branched off there.
         """
         conversation = checked_text("conversation", conversation)
-        await self.runner.check_user(run_id, principal, tenant)
-        agent = await self._of_run(checked_id(run_id), self.journal)
-        entries = sound(run_id, await self.journal.read(checked_id(run_id)))
+        agent = self.in_force()
+        await agent.runner.check_user(run_id, principal, tenant)
+        agent = await agent._of_run(checked_id(run_id), agent.journal)
+        entries = sound(run_id, await agent.journal.read(checked_id(run_id)))
         if question is not None:
-            question = with_attachments(UserMessage.of(question), (), await handles_before(self.journal, entries))
+            question = with_attachments(UserMessage.of(question), (), await handles_before(agent.journal, entries))
         records = branch(run_id, entries, at, question, result)
         new = new_id("run") if new_run is None else checked_id(new_run)
         digest, tools = await agent.runner.shown_first()
-        async with self.journal.claim(new), talking(self.journal, records[0].owning_user, conversation):
-            if await self.journal.read(new):
+        async with agent.journal.claim(new), talking(agent.journal, records[0].owning_user, conversation):
+            if await agent.journal.read(new):
                 raise UsageError("there is a run {new!r} already", new=new)
-            keep_tools(self.journal, digest, tools)
+            keep_tools(agent.journal, digest, tools)
             started = msgspec.structs.replace(
                 records[0],
-                agent=self.name,
-                model=self.model.name,
+                agent=agent.name,
+                model=agent.model.name,
                 instructions=agent._brief.told(records[0].question, records[0].answer_schema),
                 tools=digest,
-                limits=self.runner.limits_recorded,
-                settings=self.settings.recorded,
+                limits=agent.runner.limits_recorded,
+                settings=agent.settings.recorded,
                 conversation=conversation,
                 parent="",
                 bound=(),
@@ -585,12 +590,12 @@ class Agent(AgentParts, Generic[Output]):
                 recalled=() if question is not None else records[0].recalled,
                 **({"agent_digest": "", "agent_parts": {}} | await agent._recorded()),
             )
-            words = await words_of(self.journal, run_id, records)
+            words = await words_of(agent.journal, run_id, records)
             for record in (started, *records[1:]):
                 changed = isinstance(record, ToolsChanged | AgentChanged)  # both are this agent's from here on
-                own = ToolsChanged(digest) if changed else copied(self.journal, new, record, words)
-                self.journal.append(new, own)
-            await self.journal.sync(new)
+                own = ToolsChanged(digest) if changed else copied(agent.journal, new, record, words)
+                agent.journal.append(new, own)
+            await agent.journal.sync(new)
         return new
 
     async def compact(
@@ -623,8 +628,9 @@ class Agent(AgentParts, Generic[Output]):
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
         tenant = checked_text("tenant", tenant)
         whose = User(tenant, principal if owner is None else checked_text("owner", owner))
-        async with talking(self.journal, whose, conversation):
-            summarizer = Summarizer(self.journal, self.model, self.settings, self.name)
+        agent = self.in_force()
+        async with talking(agent.journal, whose, conversation):
+            summarizer = Summarizer(agent.journal, agent.model, self.settings, self.name)
             return await summarizer.sum_up(conversation, whose, principal, keep)
 
     async def recall(
@@ -654,7 +660,9 @@ class Agent(AgentParts, Generic[Output]):
             raise UsageError("the agent {name!r} has no memory of its users: Agent(..., memory='user')", name=self.name)
         user = User(checked_text("tenant", tenant), checked_text("principal", principal))
         times = Times(-inf if since is None else since, inf if until is None else until)
-        return await searched(self.journal, user, checked_query(query), checked_count(limit), self.memory.space, times)
+        return await searched(
+            self.in_force().journal, user, checked_query(query), checked_count(limit), self.memory.space, times
+        )
 
     def as_tool(
         self, name: str | None = None, description: str = "", *, answers: bool = False, history: bool = False
@@ -680,7 +688,9 @@ class Agent(AgentParts, Generic[Output]):
         Raises:
             InDoubt: the run was begun in another journal, by an earlier version.
         """
-        journal = context.journal
+        agent, journal = self.in_force(), context.journal
+        if agent is not self:
+            return await agent.run_child(said, run_id, context, history)
         if journal is None:
             raise UsageError("an agent works as a tool within a run only: this context belongs to none")
         if not self.is_for(context.principal, context.roles):

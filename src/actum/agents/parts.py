@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Literal, Self, cast
 
 import msgspec
@@ -18,14 +20,17 @@ from ..core.tool import Tool, ToolChoice, named_tools
 from ..journal.recording import RunState
 from ..memory.memory import Memory, memory_part, read_memory
 from ..memory.tools import MemoryTools, tools_of
+from ..models.catalog import open_model
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
+from ..storage.place import open_journal
 from ..toolsets.wrappers import innermost
 from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .brief import Brief
 from .identity import AgentRef, Naming, digest_of
 from .options import AgentFields
+from .override import Replaced, replaced, replacing
 from .planning import PlanToolset
 from .tool_choice import ChosenTools, check_names, read_tool_choice
 
@@ -58,6 +63,8 @@ class AgentParts:
     _dialect: Json
     _named: AgentName
     _completes: Completes | None
+    _origin: object  # what all copies of the agent have in common
+    _replaced: Replaced | None  # what was put into this copy by `override`
     _base: AgentParts | None  # which this agent completes: no agent waits for itself
 
     @property
@@ -135,6 +142,62 @@ class AgentParts:
         own = tools_of(memory)
         if own or len(kept) < len(self.runner.toolsets):
             other.runner = self.runner.with_tools([*self.runner.definitions, *kept]).with_more_tools(own)
+        return other
+
+    @contextmanager
+    def override(
+        self,
+        *,
+        model: str | Model | None = None,
+        tools: Sequence[Toolish] | None = None,
+        journal: Journal | str | Path | None = None,
+        clock: Clock | None = None,
+    ) -> Iterator[None]:
+        """A block in which this agent has other parts, for tests: wherever the program runs the agent, also as a tool
+        of another one, and in asyncio tasks and threads that begin in the block. Other runs are not touched. Of two
+        blocks, one in the other, the inner one holds.
+
+        A task that is queued in the block would be carried out elsewhere, by the agent as it is: that is refused.
+
+        Args:
+            model: is asked instead, such as `actum.testing.TestModel()`.
+            tools: are there instead of all others.
+            journal: has the runs instead.
+            clock: tells the time instead.
+
+        Raises:
+            UnknownName: there is no such model.
+            BadTool: two tools of one name, or a bad schema.
+            UsageError: a part is none.
+
+        >>> from actum import Agent
+        >>> from actum.testing import TestModel
+        >>> agent = Agent("ollama:qwen3")
+        >>> with agent.override(model=TestModel(text="Hello.")):
+        ...     agent.run_sync("Hi").text
+        'Hello.'
+        """
+        parts = Replaced(
+            model=None if model is None else open_model(model),
+            tools=tools,
+            journal=open_journal(journal) if isinstance(journal, str | Path) else journal,
+            clock=clock,
+        )
+        self._with(parts)  # what can not be used is refused here
+        with replacing(self._origin, parts):
+            yield
+
+    def in_force(self) -> Self:
+        """The agent as it is here and now: this one, or with the parts of an `override` around."""
+        parts = replaced(self._origin)
+        return self if parts is None or parts is self._replaced else self._with(parts)
+
+    def _with(self, parts: Replaced) -> Self:
+        other = copy.copy(self) if parts.tools is None else self.with_tools(parts.tools)
+        other._replaced = parts
+        other.model = parts.model or self.model
+        if parts.journal is not None or parts.clock is not None:
+            other.runner = other.runner.with_surroundings(parts.journal, parts.clock)
         return other
 
     def with_runner(self, runner: Runner, model: Model | None = None) -> Self:
@@ -254,9 +317,10 @@ class AgentParts:
             UsageError: the agent has a form of answer of its own.
             BadTool: the schema can not be used.
         """
-        other = copy.copy(self)
-        other._brief = self._brief.for_client(answer_schema)
-        other.runner = self.runner.with_client_tools(tools)
+        own = self.in_force()
+        other = copy.copy(own)
+        other._brief = own._brief.for_client(answer_schema)
+        other.runner = own.runner.with_client_tools(tools)
         return other
 
     async def checked_choice(self, said: ChosenTools | None) -> ToolChoice:
@@ -272,4 +336,4 @@ class AgentParts:
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
-        return await self.runner.list_tools()
+        return await self.in_force().runner.list_tools()

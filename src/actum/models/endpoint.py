@@ -33,6 +33,7 @@ from ..core.json import JsonObject
 from ..core.message import Reply, UserMessage
 from ..core.model import Request
 from ..core.model_settings import check_headers
+from ..core.process.real_models import check_may_ask
 from ..core.process.worker_thread import off_loop
 from ..core.tool import Tool, is_demand
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
@@ -444,6 +445,7 @@ class Endpoint:
         return self.timeout_s if request.timeout_s is None else request.timeout_s
 
     async def _ask(self, place: _Place, body: bytes, request: Request, ear: _Ear | None) -> Reply:
+        check_may_ask(self.name, place.url)
         try:
             target = place.whole if ear is None else place.streamed
             headers = {**self._headers, **{name.lower(): request.headers[name] for name in request.headers}}

@@ -38,6 +38,7 @@ from ..journal.recording import CallRef, RunState
 from ..policy.origins import Lookup
 from .caller_access import ACCESS_REVOKED, CallerAccess
 from .cancel_watch import CancelWatch
+from .captured import CapturedRun
 from .wording import Phrases
 
 T = TypeVar("T")
@@ -103,6 +104,7 @@ class Run:
         is_paused: the run waits for somebody, and this process does not carry it out any more.
         models_asked: so many answers of the run's models are waited for.
         plan: the latest, where the agent makes one.
+        captured: is told how the run ended, where somebody captures runs.
     """
 
     def __init__(
@@ -126,6 +128,7 @@ class Run:
         self.is_paused = False
         self.models_asked = 0
         self.plan: PlanSteps = ()
+        self.captured: CapturedRun | None = None
         self._calls_under_way = 0
         self._asker = asker
         self._seconds = seconds
@@ -502,6 +505,8 @@ class Run:
             plan=self.plan,
             recalled=self.state.beginning().recalled,
         )
+        if self.captured is not None:
+            self.captured.result = result
         self.tell(RunFinished(result))
         return result
 

@@ -63,6 +63,7 @@ from ..storage.place import open_journal
 from .below import acts_for, below, handed_down, id_below, is_begun, on_behalf, telling_above, told_above
 from .caller_access import CallerAccess, RevokedKeys
 from .cancel_watch import CancelWatch
+from .captured import captured
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
 from .options import NO_OPTIONS, Emit, RunOptions
@@ -272,6 +273,16 @@ class Runner:
     def is_published(self) -> bool:
         """Whether what makes the runs was published, so that every process can open it."""
         return self.name in self.uses or f"agent/{self.name}" in self.uses
+
+    def with_surroundings(self, journal: Journal | None, clock: Clock | None) -> Runner:
+        """The same runner with another journal or clock, which counts limits anew; None keeps its own."""
+        other = copy.copy(self)
+        other.journal, other.clock = journal or self.journal, clock or self.clock
+        other._has_own_journal = self._has_own_journal or journal is not None
+        other._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
+        other._meters = RateLimiters(self.limits, self.name, other.journal.counts)
+        other._watch = CancelWatch()
+        return other
 
     def with_uses(self, uses: Mapping[str, int]) -> Runner:
         """The same runner, whose tools stand for certain publications; see `Started.uses`."""
@@ -843,7 +854,7 @@ class Runner:
         run = Run(context, path, asker, phrases, self.limits.seconds, account, self._watch, access, setting.stopping)
         run.tell(RunStarted(run_id))
         try:
-            with acting_for(started.tenant):
+            with acting_for(started.tenant), captured(run_id, self.name, setting.journal) as run.captured:
                 yield run
         finally:
             if setting.holder is None:

@@ -34,6 +34,7 @@ from ...core.errors import (
 )
 from ...core.interfaces import Clock
 from ...core.message import Reply, Usage
+from ...core.process.real_models import check_may_ask
 from ...core.process.worker_thread import LARGE, off_loop
 from ...core.stored.passed import PassedEnd, PassedRequest, PassedRequests
 from ...core.token_estimate import with_usage
@@ -286,6 +287,7 @@ class PassingThrough:
     async def _send(self, asked: ModelRequest, upstream: ModelUpstream, said: Outgoing, line: _Line) -> _Opened:
         forwarded = _forwarded(asked) if said.surface else {}
         target = upstream.target(said.surface, upstream.model(asked.model), stream=asked.stream)
+        check_may_ask(asked.model, target.url)
         line.ask(upstream)
         try:
             client = upstream.client or self._client

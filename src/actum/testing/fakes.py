@@ -1,8 +1,4 @@
-"""Fakes of every protocol, for actum's own tests and for yours. They keep the contracts; nothing needs to be patched.
-
-model = ScriptedModel([[ToolCall(id="1", name="add", arguments={"a": 2, "b": 3})], "It is 5."])
-assert Agent(model, tools=[add]).run_sync("2 + 3?").text == "It is 5."
-"""
+"""Fakes of every protocol, for actum's own tests and for yours. They keep the contracts: nothing is to be patched."""
 
 from __future__ import annotations
 
@@ -12,16 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from .core.call import ToolCall, ToolResult
-from .core.errors import CallError, ScriptExhausted
-from .core.event import CallSaid, Delta, TextDelta
-from .core.interfaces import Context
-from .core.json import Json
-from .core.message import Reply
-from .core.model import Request
-from .core.policy import Answer
-from .core.run.pending import Pending
-from .core.tool import Tool
+from ..core.call import ToolCall, ToolResult
+from ..core.errors import CallError, ScriptExhausted
+from ..core.event import CallSaid, Delta, TextDelta
+from ..core.interfaces import Context
+from ..core.json import Json
+from ..core.message import Reply
+from ..core.model import Request
+from ..core.policy import Answer
+from ..core.run.pending import Pending
+from ..core.tool import Tool
 
 Said = str | ToolCall | Sequence[ToolCall] | Reply | Exception
 """One turn of a script: text, a call, several calls, a whole reply, or an error to raise."""
@@ -59,11 +55,7 @@ class ScriptedModel:
         if isinstance(said, Exception):
             raise said
         reply = _as_reply(said)
-        if emit is not None:
-            if reply.text:
-                emit(TextDelta(reply.text))
-            for index, call in enumerate(reply.calls):
-                emit(CallSaid(index, call))
+        tell(reply, emit)
         return reply
 
     def _next(self, request: Request) -> Said:
@@ -73,6 +65,16 @@ class ScriptedModel:
         if turn >= len(self._script):
             raise ScriptExhausted("the script has {count} turns and was asked for one more", count=len(self._script))
         return self._script[turn]
+
+
+def tell(reply: Reply, emit: Callable[[Delta], None] | None) -> None:
+    """Tell a reply as a model streams it: its text, then its calls."""
+    if emit is None:
+        return
+    if reply.text:
+        emit(TextDelta(reply.text))
+    for index, call in enumerate(reply.calls):
+        emit(CallSaid(index, call))
 
 
 def _as_reply(said: Said) -> Reply:
