@@ -30,7 +30,7 @@ STACK = (
     {"toolsets", "models"},
     {"policy", "journal", "features"},
     {"call"},
-    {"memory"},
+    {"memory", "scores"},
     {"runs"},
     {"agents"},
     {"tasks"},

@@ -60,6 +60,7 @@ BODIES: dict[str, object] = {
     "tryAgentDraft": {"question": "Hello?"},
     "addMemory": {},
     "switchMemories": {},
+    "giveScore": {"name": "thumb", "value": 1},
     "nameSession": {"title": "Sums"},
 }
 LIST = {
@@ -209,6 +210,9 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "showTimeline": (401, (404, 404, 403, 200)),
     "exportRun": (401, (404, 403, 403, 403)),
     "readFeed": (401, (200, 200, 403, 200)),
+    "listScores": (401, (404, 404, 403, 200)),
+    "giveScore": (401, (404, 404, 403, 409)),
+    "withdrawScore": (401, (422, 422, 403, 422)),
     "compareRuns": (401, (422, 403, 403, 403)),
     "listFiles": (401, (404, 404, 403, 200)),
     "getFile": (401, (404, 404, 403, 404)),

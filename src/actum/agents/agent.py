@@ -68,6 +68,8 @@ from ..runs.run import Stopping
 from ..runs.runner import Answers, Begins, ModelSide, Runner, Setting
 from ..runs.streaming import streamed, without_loop
 from ..runs.wording import Phrases
+from ..scores.rating import rate
+from ..scores.score import ScoreGiven
 from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .arguments import check_arguments, check_prices
@@ -632,6 +634,53 @@ class Agent(AgentParts, Generic[Output]):
         async with talking(agent.journal, whose, conversation):
             summarizer = Summarizer(agent.journal, agent.model, self.settings, self.name)
             return await summarizer.sum_up(conversation, whose, principal, keep)
+
+    async def rate(
+        self,
+        run_id: str,
+        name: str,
+        value: float | None,
+        *,
+        comment: str = "",
+        label: str = "",
+        user: str = "",
+        over: str = "",
+        principal: str | None = None,
+        tenant: str | None = None,
+    ) -> bool:
+        """Say how good the answer of a run was, on the record of the run.
+
+        Args:
+            run_id: the run, which has to be over.
+            name: what is judged, in a word: `thumb`, `correct`, `helpful`.
+            value: from 0 to 1; a thumb is 1 for up or 0 for down. None takes the score back.
+            comment: why.
+            label: the value in a word.
+            user: the end user who says so, by the program's own id. One score counts for each run, name and author.
+            over: another run that this one is preferred to.
+            principal, tenant: the user who says so, as for `resume`.
+
+        Returns:
+            Whether anything was written: the same score again changes nothing.
+
+        Raises:
+            UnknownName: there is no such run (of this user).
+            UsageError: a value can not be used, or the score was changed too often within an hour.
+            Busy: the run is not over.
+        """
+        for each in filter(None, (run_id, over)):
+            await self.runner.check_user(each, principal, tenant)
+        given = ScoreGiven(
+            name=name,
+            value=value,
+            label=label,
+            explanation=comment,
+            by=principal or "",
+            user=user,
+            over=over,
+            withdrawn=value is None,
+        )
+        return await rate(self.journal, checked_id(run_id), given, clock=self.clock, tenant=tenant)
 
     async def recall(
         self,

@@ -17,6 +17,7 @@ from ..core.call import TextPart, ToolCall
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.run.chain import verify
+from ..core.run.ending import last_entry
 from ..core.run.record import Ended, Entry, Standing, Unfinished
 from ..journal.recording import CallRef, RunState
 from ..runs.wording import Phrases
@@ -78,7 +79,7 @@ def unfinished(run_id: str, entries: Sequence[Entry], seen: int) -> tuple[Unfini
     """
     if not (entries and entries[0].payload):
         return ()
-    recording, last = RunState(entries[:seen]), entries[seen - 1].record
+    recording, last = RunState(entries[:seen]), last_entry(entries[:seen]).record
     started = recording.beginning()
     if started.compacts or (isinstance(last, Ended) and last.status == "done"):
         return started.unfinished

@@ -170,6 +170,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "files": "List the files and pictures that the tools of a run made, or write them.",
         },
     ),
+    "rate": KnownCommand("records.rate:rate_run", "Say how good the answer of a run was: up or down, or a score."),
     "resume": KnownCommand("conversation.resume:resume", "Go on with a run that waits for a person."),
     "approvals": KnownCommand(
         "records.approvals:app",

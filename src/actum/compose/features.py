@@ -20,13 +20,14 @@ from ..features import connections, titles
 from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
 from ..features.operation import Operation
 from ..memory.feature import FEATURE as MEMORY
+from ..scores.feature import FEATURE as SCORES
 from .mistakes import faults_in
 from .settings import Settings
 
 log = logging.getLogger("actum")
 
 GROUP = "actum.features"
-BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connections.FEATURE, MEMORY)
+BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connections.FEATURE, MEMORY, SCORES)
 """The features of actum itself."""
 
 

@@ -31,7 +31,8 @@ from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.run.chain import SignedHead, against_head, verify, verify_ledger
-from ..core.run.record import FORMAT, Ended, Entry, Forgotten, Record, Started, ToolsChanged, ends_secrets
+from ..core.run.ending import ends_secrets, signs_head
+from ..core.run.record import FORMAT, Entry, Forgotten, Record, Started, ToolsChanged
 from ..core.run.summary import RunSummary, records_of, summary_of
 from ..core.secret_values import Secretive
 from .kept_tools import kept_tools
@@ -422,7 +423,10 @@ def _unsigned(
     return [
         f"run {run_id}: its end at entry {entry.number} is not signed: it was written without the key"
         for entry, record in zip(entries, records, strict=True)
-        if entry.number not in signed and (since is None or entry.at >= since) and isinstance(record, Ended | Forgotten)
+        if entry.number not in signed
+        and (since is None or entry.at >= since)
+        and record is not None
+        and signs_head(record)
     ]
 
 

@@ -15,7 +15,8 @@ from collections.abc import AsyncIterator
 from ..core.clock import SystemClock
 from ..core.errors import JournalError
 from ..core.interfaces import Clock, Journal
-from ..core.run.record import Entry, is_last
+from ..core.run.ending import is_last
+from ..core.run.record import Entry
 
 POLL_S = 0.2
 """So often the journal is asked for what is new."""

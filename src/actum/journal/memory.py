@@ -19,9 +19,10 @@ from ..core.errors import UnknownName
 from ..core.interfaces import NOTHING_READ, Clock, RunFilter
 from ..core.process.claim import Claims
 from ..core.run.chain import GENESIS, SignedHead, seal, sign
+from ..core.run.ending import ends_secrets, signs_head
 from ..core.run.marks import marks_of, marks_wanted
 from ..core.run.noted import NO_KINDS, RecordKinds
-from ..core.run.record import Ended, Entry, Forgotten, InputGiven, InputRequested, Noted, Record, Started, ends_secrets
+from ..core.run.record import Ended, Entry, Forgotten, InputGiven, InputRequested, Noted, Record, Started
 from ..core.run.summary import (
     OVER,
     ConversationSummary,
@@ -148,7 +149,7 @@ class MemoryJournal:
                 self._drop_names(run_id)
         if marks := marks_of(record):
             self._marks.setdefault(run_id, set()).update(marks)
-        if self._key is not None and isinstance(record, Ended | Forgotten):
+        if self._key is not None and signs_head(record):
             previous = self._heads[-1].signature if self._heads else GENESIS
             self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
         if isinstance(record, Noted | Ended) and "_beside" in self.__dict__:

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
+from ..core.run.ending import is_afterword
 from ..core.run.record import Ended, Entry, Forgotten, Started
 from ..core.run.summary import RunSummary, summarize, summary_of
 from .export import against_list, differences, faults
@@ -102,7 +103,9 @@ def _may_fit(line: RunSummary, first: Entry | None, latest: Entry | None) -> boo
         return False
     if not isinstance(started, Started):
         return False
-    over = isinstance(last, Ended)
+    over = isinstance(last, Ended) or is_afterword(last)
     begun = structs.replace(summarize(line.run_id, None, started, first.at), status=line.status)
     expected = summarize(line.run_id, begun, last, latest.at) if isinstance(last, Ended) else begun
+    if is_afterword(last):  # the end stands before it, and is read where the whole run is
+        expected = structs.replace(begun, ended=line.ended)
     return over == (line.status not in ("running", "waiting")) and not any(differences(line, expected, started))

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from ..core.call import ToolCall
 from ..core.errors import JournalError
+from ..core.run.ending import is_afterword
 from ..core.run.node_records import NodeBegan, NodeLeft
 from ..core.run.record import (
     AgentChanged,
@@ -251,9 +252,7 @@ class Timeline:
             entry: the entry, the first one first.
             record: its record; None where it was deleted or can not be read.
         """
-        self.began = entry.at if self._is_empty else self.began
-        self.latest = entry.at if self._is_empty else max(self.latest, entry.at)
-        self._is_empty = False
+        self._extend(entry, record)
         spans = self._spans(entry, calls_in(record))
         match record:
             case Started():
@@ -280,6 +279,14 @@ class Timeline:
                 self._midway(record, entry.at)
             case other:
                 self._note(entry, other)
+
+    def _extend(self, entry: Entry, record: Record | None) -> None:
+        """The run lasted until this entry; an afterword may come days later."""
+        if self._is_empty:
+            self.began = self.latest = entry.at
+        elif record is None or not is_afterword(record):
+            self.latest = max(self.latest, entry.at)
+        self._is_empty = False
 
     def _note(self, entry: Entry, record: RowRecord | ConversationRead | None) -> None:
         if not isinstance(record, ConversationRead):  # which nobody looks for in a run

@@ -44,6 +44,7 @@ from ..core.model import Request
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.policy import Ancestor, Answer, Approver, Facts, Policy
 from ..core.process.tenant import acting_for
+from ..core.run.ending import is_afterword
 from ..core.run.ids import new_id
 from ..core.run.record import CallsRequested, Ended, Entry, InputGiven, Requester, Started, TaskQueued, TaskStarted
 from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
@@ -88,7 +89,8 @@ def let_go(entries: Sequence[Entry]) -> Ended | None:
     Args:
         entries: of the run.
     """
-    record = next((entry.record for entry in reversed(entries) if not isinstance(entry.record, InputGiven)), None)
+    records = (entry.record for entry in reversed(entries))
+    record = next((each for each in records if not (isinstance(each, InputGiven) or is_afterword(each))), None)
     return record if isinstance(record, Ended) else None
 
 

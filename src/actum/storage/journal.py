@@ -27,6 +27,7 @@ from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import NOTHING_READ, RunFilter
 from ..core.process.claim import Claims, busy
 from ..core.run.chain import GENESIS, SignedHead, seal, sign
+from ..core.run.ending import ends_secrets, signs_head
 from ..core.run.marks import MARKED, marks_of, marks_wanted
 from ..core.run.noted import NO_KINDS, RecordKinds
 from ..core.run.record import (
@@ -42,7 +43,6 @@ from ..core.run.record import (
     TaskQueued,
     TaskRetrying,
     TaskStarted,
-    ends_secrets,
     written_by,
 )
 from ..core.run.summary import (
@@ -590,7 +590,7 @@ class DatabaseJournal:
         marks: Sequence[str] = (),
     ) -> None:
         """Write an entry, and with it what follows from it: the run's line, a signed head."""
-        signs = self._key is not None and isinstance(record, Ended | Forgotten)
+        signs = self._key is not None and signs_head(record)
         if signs:
             database.lock()
         kind = str(record.__struct_config__.tag)

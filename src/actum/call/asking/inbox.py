@@ -31,8 +31,9 @@ from ...core.json import (
     whole_text,
 )
 from ...core.policy import Answer
+from ...core.run.ending import is_last
 from ...core.run.pending import AskedKind, Pending
-from ...core.run.record import Entry, InputGiven, InputRequested, Verdict, is_last, time_over
+from ...core.run.record import Entry, InputGiven, InputRequested, Verdict, time_over
 from ...core.run.summary import OpenQuestion, RunSummary, summary_of
 from ...core.tool import Tool, brought_by_client
 from ...journal.export import faults

@@ -24,6 +24,8 @@ from ...core.run.ids import new_id
 from ...journal.conversations import as_they_stand
 from ...journal.named import find_run
 from ...journal.timeline import Timeline
+from ...scores.rating import NotOver, rate
+from ...scores.score import THUMB, ScoreGiven
 from ...storage.folders import state_folder
 from .. import loading, options
 from ..exit_codes import DONE, FAILED
@@ -135,6 +137,8 @@ class Chat:
                 self._compact,
                 "have the model sum up what was said before; /compact 5 leaves 5 turns as they are",
             ),
+            "/up": (self._up, "say that the last answer was good: /up [comment]"),
+            "/down": (self._down, "say that the last answer was bad: /down [comment]"),
             "/help": (self._help, "this list"),
         }
 
@@ -223,6 +227,8 @@ class Chat:
         """Take a turn. What goes wrong in it does not end the conversation."""
         try:
             self._code = max(self._code, turn())
+        except NotOver as error:
+            self._terminal.error(str(error))
         except Busy:
             self._trace.close()
             self._terminal.error(
@@ -355,6 +361,26 @@ class Chat:
             return DONE
 
         self._tried(turn)
+
+    def _up(self, comment: str) -> None:
+        self._rate(1.0, comment)
+
+    def _down(self, comment: str) -> None:
+        self._rate(0.0, comment)
+
+    def _rate(self, value: float, comment: str) -> None:
+        run_id = self._trace.run_id
+        if not run_id:
+            self._terminal.note(tr("nothing was said yet"))
+            return
+
+        def put() -> int:
+            given = ScoreGiven(name=THUMB, value=value, explanation=comment, by=who())
+            self._runner.run(rate(self._journal, run_id, given))
+            self._terminal.note(tr("noted: {thumb}", thumb=tr("up") if value else tr("down")))
+            return DONE
+
+        self._tried(put)
 
     def _help(self, _: str) -> None:
         rows = [(word, tr(line)) for word, (_, line) in self._commands.items()]

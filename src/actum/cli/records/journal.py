@@ -19,7 +19,8 @@ from ...core.clock import SystemClock
 from ...core.errors import Busy, JournalError, UsageError
 from ...core.interfaces import Journal
 from ...core.run.chain import Chain
-from ...core.run.record import Ended, Entry, Forgotten, Record, Started
+from ...core.run.ending import is_last
+from ...core.run.record import Ended, Entry, Record, Started
 from ...core.run.summary import RunSummary
 from ...core.user import User
 from ...journal.export import faults
@@ -210,10 +211,12 @@ def show_entry(
 def _how_it_stands(run_id: str, last: Entry | None) -> str:
     """What somebody who followed a run should know at the end; empty when it is over."""
     record = _record(last) if last is not None else None
+    if record is not None and is_last(record):
+        return ""
     match record:
         case Ended(status="paused"):
             return f"It is paused: actum resume {run_id}"
-        case Ended() | Forgotten() | None:
+        case None:
             return ""
         case _:
             return f"It was interrupted, and nobody drives it: actum resume {run_id}"

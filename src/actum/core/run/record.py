@@ -17,7 +17,7 @@ The order of records in a run::
 In a run of a workflow, `NodeBegan` asks for the call of its node, and `NodeLeft` ends each node; records of nodes that
 are carried out side by side stand between each other.
 
-A feature that is switched on may put a `Noted` between any two of them.
+A feature that is switched on may put a `Noted` between any two of them, and behind the `Ended` of a run that is over.
 
 A run that is a task (`core.run.task`) also has `TaskQueued` behind `Started` and `CallsRequested`, `TaskStarted` before
 each attempt, and behind the `Ended` of an attempt `TaskRetrying` or `TaskEnded`.
@@ -686,6 +686,7 @@ class Noted(Struct, frozen=True, tag="noted", omit_defaults=True):
         needed: the run can not go on where the record can not be read.
         package: the package that brought the feature; empty where none did.
         cause, index: the call whose tool put the record here, as in `Intended`.
+        after_end: the run was over when this was noted. How the run stands is not changed by it: see `ending`.
     """
 
     feature: str
@@ -696,6 +697,7 @@ class Noted(Struct, frozen=True, tag="noted", omit_defaults=True):
     package: str = ""
     cause: int = -1
     index: int = -1
+    after_end: bool = False
 
     @property
     def title(self) -> str:
@@ -883,18 +885,6 @@ class Entry(Struct, frozen=True, gc=False):
 def written_by(format_: int) -> str:
     """Who wrote records of a format, as the predicate of a sentence."""
     return f"it was written by {WRITERS.get(format_, 'another version of actum')} (journal format {format_})"
-
-
-def is_last(record: Record) -> bool:
-    """Whether a run whose latest record is this one has ended, with its task where the run is one, or is forgotten."""
-    return (isinstance(record, Ended) and record.status != "paused") or isinstance(record, Forgotten | TaskEnded)
-
-
-def ends_secrets(record: Record) -> bool:
-    """Whether the secret values of a run are deleted with this record: the run has ended, or is forgotten. Those of a
-    task are kept from one attempt to the next, until the task has ended.
-    """
-    return is_last(record)
 
 
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)

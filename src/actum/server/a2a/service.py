@@ -36,6 +36,7 @@ from ...core.interfaces import RunFilter
 from ...core.json import JsonObject
 from ...core.message import UserMessage
 from ...core.policy import Answer
+from ...core.run.ending import last_entry
 from ...core.run.ids import new_id
 from ...core.run.pending import Pending
 from ...core.run.record import Ended, Entry, InputGiven
@@ -566,7 +567,7 @@ class TaskService:
             with suppress(Busy, JournalError):
                 async with journal.claim(run_id):
                     latest = await journal.read(run_id)
-                    if not (latest and isinstance(latest[-1].record, Ended)):
+                    if not (latest and isinstance(last_entry(latest).record, Ended)):
                         journal.append(run_id, Ended("failed", "", type(error).__name__))
                         await journal.sync(run_id)
 

@@ -31,6 +31,7 @@ _ERRORS: Mapping[int, tuple[str, str]] = {
     404: ("not_found", "There is no such thing for you. What belongs to somebody else is not told apart."),
     408: ("request_timeout", "The request did not arrive in time."),
     409: ("busy", "The run is under way elsewhere, or the `Idempotency-Key` was used for another request."),
+    410: ("forgotten", "What the run said was deleted for good."),
     413: ("content_too_large", "The body is too large."),
     415: ("content_type", "The body has to be `application/json`."),
     422: ("invalid", "A value does not fit. `problems` names each value."),

@@ -22,7 +22,7 @@ from ..scopes import SCOPES
 from . import agents, applying, audit, connections, keys, memories, published, secrets, session, sessions
 from .approvals import operations as approvals
 from .definitions import reading
-from .runs import comparing, feed, files, timeline
+from .runs import comparing, feed, files, scores, timeline
 from .runs import operations as runs
 from .tasks import operations as tasks
 from .tools import kind as tool_kind
@@ -39,6 +39,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *feed.OPERATIONS,
     *comparing.OPERATIONS,
     *files.OPERATIONS,
+    *scores.OPERATIONS,
     *workflows.OPERATIONS,
     *workflow_kind.OPERATIONS,
     *tasks.OPERATIONS,

@@ -14,7 +14,8 @@ from ...call.asking.inbox import record_expired
 from ...core.errors import JournalError, UsageError
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
-from ...core.run.record import Entry, Started, TaskQueued, is_last
+from ...core.run.ending import is_last
+from ...core.run.record import Entry, Started, TaskQueued
 from ...core.run.summary import RunSummary, summary_of
 from ...features.command import AnswerText
 from ...features.operation import ApiRequest

@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 
 from ....core.errors import JournalError
 from ....core.identity import Identity
-from ....core.run.record import Ended, Entry, is_last
+from ....core.run.ending import is_last
+from ....core.run.record import Ended, Entry
 from ....features.operation import Events, StreamEvent
 from ....features.refusal import Refusal
 from ....journal.watch import JournalWatch, WatchListener, WatchNews

@@ -19,6 +19,7 @@ import msgspec
 from ....core.call import ToolCall
 from ....core.json import Json, JsonObject, dumps
 from ....core.message import Usage
+from ....core.run.ending import last_entry
 from ....core.run.record import CallRefused, Ended, Entry
 from ....journal.recording import CallRef, RunState
 from ....journal.timeline import Timeline
@@ -60,7 +61,7 @@ class AssistantRun:
         self.state: RunState = fold.state
         self.door: JsonObject = self.state.beginning().door
         self.began = int(entries[0].at)
-        self._last = int(entries[-1].at)
+        self._last = int(last_entry(entries).at)
 
     @property
     def status(self) -> str:
@@ -197,7 +198,7 @@ class AssistantRun:
 
     def _said(self) -> list[tuple[str, int]]:
         said = [(words, int(turn.at)) for turn in self._timeline.steps() if (words := words_of(turn.replied.reply))]
-        ended = self._entries[-1].record
+        ended = last_entry(self._entries).record
         if isinstance(ended, Ended) and self.ending.how in ("done", "stopped") and self.ending.text:
             said.append((self.ending.text, self._last))
         return said

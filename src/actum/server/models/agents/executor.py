@@ -28,6 +28,7 @@ from ....core.identity import Identity
 from ....core.interfaces import Clock
 from ....core.json import JsonObject
 from ....core.process.worker_thread import LARGE, off_loop
+from ....core.run.ending import last_entry
 from ....core.run.record import Ended, Entry
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
@@ -92,7 +93,7 @@ class UnstoredRuns:
     async def forget(self, run_id: str) -> None:
         """Delete the words of a run that has come to its end."""
         entries = await self._api.journal.read(run_id)
-        if entries and isinstance(entries[-1].record, Ended):
+        if entries and isinstance(last_entry(entries).record, Ended):
             await self._forget(run_id, entries)
 
     async def _forget(self, run_id: str, entries: Sequence[Entry]) -> None:
