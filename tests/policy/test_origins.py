@@ -18,7 +18,8 @@ from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserM
 from actum.core.model import Request
 from actum.core.policy import Facts
 from actum.core.provenance import Origin
-from actum.core.run.record import CallsRequested, HandedOver, InputRequested, Intended
+from actum.core.run.handed_over import HandedOver
+from actum.core.run.record import CallsRequested, InputRequested, Intended
 from actum.core.tool import Tool
 from actum.journal.memory import MemoryJournal
 from actum.policy.border import lower, spaced

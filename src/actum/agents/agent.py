@@ -50,6 +50,7 @@ from ..memory.latest import Times
 from ..memory.memory import Memory, MemoryWord, read_memory
 from ..memory.tools import tools_of
 from ..models.catalog import open_model
+from ..policy.outside import OutsideText
 from ..runs.below import (
     acts_for,
     below,
@@ -382,7 +383,8 @@ class Agent(AgentParts, Generic[Output]):
             if self.memory is not None and self.memory.summary_at and options.conversation and not options.after:
                 summarizer = Summarizer(journal, self.model, self.settings, self.name)
                 await sum_up_if_long(summarizer, self.memory, options.conversation, owner, options.principal)
-            earlier = await before(journal, owner, options.conversation, options.after, window)
+            known = (await self.runner.catalog()).tool
+            earlier = await before(journal, owner, options.conversation, options.after, window, known)
             instructions = self._brief.told(question.text, self._brief.client_schema)
             if messages is not None:
                 given = await off_loop(
@@ -394,7 +396,8 @@ class Agent(AgentParts, Generic[Output]):
                     secret_paths=(await self.runner.catalog()).secret_paths,
                     redaction=self._redaction,
                 )
-                earlier = Before(messages=given if above is None else from_agent(given))
+                outside = OutsideText(given, known).names()
+                earlier = Before(messages=given if above is None else from_agent(given), outside=outside)
             asked = with_attachments(question, options.attachments, earlier.handles())
             plan = plan_in(earlier.messages) if self.plans else ()
             heard = await news(journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
@@ -416,6 +419,7 @@ class Agent(AgentParts, Generic[Output]):
                 previous=earlier.run_id,
                 seen=earlier.seen,
                 window=window,
+                outside=tuple(dict.fromkeys((*earlier.outside, *heard.outside))),
                 unfinished=heard.unfinished,
                 trace=options.trace,
                 tracestate=options.tracestate,
@@ -826,6 +830,7 @@ class Agent(AgentParts, Generic[Output]):
         settings = setting.model_settings.over(recorded).over(self.settings)
         model = ModelSide(
             heard=transcript,
+            begins=len(before) + bool(started.instructions),
             attachments=attachments,
             sample=lambda request: apart(self.model.reply(settings.unbounded.fill(request)), self.model.name),
             price=price,

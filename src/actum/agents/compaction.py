@@ -95,6 +95,7 @@ class Summarizer(Struct, frozen=True):
             owner=None if owner.principal == principal else owner.principal,
             previous=earlier.run_id,
             seen=earlier.seen,
+            outside=earlier.outside,
             unfinished=earlier.unfinished,  # the next turn tells what became of them, whatever comes of this one
             compacts=True,
         )

@@ -22,9 +22,11 @@ from ..core.provenance import Source
 from ..core.run.record import Entry, Started, Unfinished
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
+from ..policy.outside import ToolNamed
 from ..runs.recorded import sound, unknown_run
 from ..runs.wording import Phrases
 from .alternation import in_turns
+from .cleanness import no_tool, outside_before
 from .unfinished import standing, unfinished
 
 
@@ -36,19 +38,28 @@ class Before(Struct, frozen=True):
         seen: how many entries it has.
         messages: all that was said.
         unfinished: the runs that have not come to their end, as far as the conversation was told of them.
+        outside: what had brought foreign text to the conversation; see `cleanness`.
     """
 
     run_id: str = ""
     seen: int = 0
     messages: Sequence[Message] = ()
     unfinished: tuple[Unfinished, ...] = ()
+    outside: tuple[str, ...] = ()
 
     def handles(self) -> set[str]:
         """The handles of attachments that are taken."""
         return {part.handle for part in media(self.messages)}
 
 
-async def before(journal: Journal, owner: User, conversation: str, after: str = "", window: int = 0) -> Before:
+async def before(
+    journal: Journal,
+    owner: User,
+    conversation: str,
+    after: str = "",
+    window: int = 0,
+    tool_named: ToolNamed = no_tool,
+) -> Before:
     """What was said in a conversation until now, or up to another point.
 
     Args:
@@ -56,6 +67,7 @@ async def before(journal: Journal, owner: User, conversation: str, after: str = 
         conversation: its id; empty for none.
         after: the run to go on after instead of the latest: its id, or `id@number`.
         window: the number of latest runs that are told; 0 for all.
+        tool_named: as for `outside_before`.
 
     Raises:
         UnknownName: there is no such run.
@@ -80,7 +92,8 @@ async def before(journal: Journal, owner: User, conversation: str, after: str = 
             )
         seen = int(number) + 1
     told = await history(journal, run_id, seen, owner=owner, window=window)
-    return Before(run_id, seen, told, unfinished(run_id, entries, seen))
+    outside = await outside_before(journal, run_id, seen, owner, told, tool_named, window)
+    return Before(run_id, seen, told, unfinished(run_id, entries, seen), outside)
 
 
 def owner_of(entries: Sequence[Entry]) -> User | None:

@@ -20,7 +20,9 @@ from ..core.run.chain import verify
 from ..core.run.ending import last_entry
 from ..core.run.record import Ended, Entry, Standing, Unfinished
 from ..journal.recording import CallRef, RunState
+from ..policy.outside import EARLIER
 from ..runs.wording import Phrases
+from .cleanness import outside_of
 
 log = logging.getLogger("actum.journal")
 
@@ -38,10 +40,12 @@ class News(Struct, frozen=True):
     Attributes:
         said: the message, where there is anything to tell.
         unfinished: the runs that have not come to their end yet.
+        outside: what had brought foreign text to the earlier runs that the message tells of; see `cleanness`.
     """
 
     said: tuple[UserMessage, ...] = ()
     unfinished: tuple[Unfinished, ...] = ()
+    outside: tuple[str, ...] = ()
 
 
 def standing(recording: RunState, place: CallRef, now: float = 0.0) -> Standing:
@@ -100,6 +104,7 @@ async def news(journal: Journal, before: Sequence[Unfinished], now: float, wordi
     """
     texts: list[str] = []
     left: list[Unfinished] = []
+    outside: dict[str, None] = {}
     for known in before:
         entries = await journal.read(known.run)
         if not entries or not entries[0].payload:
@@ -114,10 +119,16 @@ async def news(journal: Journal, before: Sequence[Unfinished], now: float, wordi
         if done and known.follows and recording.ended is not None and recording.ended.text:
             lines.append(wording.turn_answered(recording.ended.text))
         texts += lines
+        if lines:
+            outside.update(
+                dict.fromkeys(
+                    (*outside_of(recording), *(() if recording.beginning().outside is not None else (EARLIER,)))
+                )
+            )
         if not done and (known.follows or calls):
             left.append(Unfinished(known.run, len(entries), calls, known.follows))
     said = (UserMessage((TextPart(wording.news(texts)),), "memory"),) if texts else ()
-    return News(said, _bounded(left))
+    return News(said, _bounded(left), tuple(outside))
 
 
 def _changes(

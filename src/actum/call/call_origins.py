@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..journal.recording import CallRef
+from ..journal.recording import CallRef, RunState
 from ..policy.origins import Lookup, OriginIndex
+from ..policy.outside import OutsideText
 
 
 class CallOrigins:
@@ -14,10 +15,14 @@ class CallOrigins:
 
     Args:
         said: what was said in the run.
+        outside: tells what brought foreign text to the conversation of the run.
+        state: of the run.
     """
 
-    def __init__(self, said: OriginIndex) -> None:
+    def __init__(self, said: OriginIndex, outside: OutsideText, state: RunState) -> None:
         self.said = said
+        self.outside = outside
+        self._state = state
         self._known: dict[CallRef, Lookup] = {}
 
     def know(self, place: CallRef, lookup: Lookup) -> None:
@@ -31,3 +36,14 @@ class CallOrigins:
     def of(self, place: CallRef | None) -> Lookup:
         """What tells the origins of the arguments of a call."""
         return self._known.get(place, self.said.of) if place is not None else self.said.of
+
+    def brought(self, place: CallRef | None = None) -> tuple[str, ...]:
+        """What has brought text that an outsider may have written to the run.
+
+        Args:
+            place: of a call. Where its arguments are parts of results, results count that no model was told yet.
+        """
+        names = self.outside.names()
+        if self._state.outside and (place in self._known or not self.outside.is_told):
+            return tuple(dict.fromkeys((*names, *self._state.outside)))
+        return names

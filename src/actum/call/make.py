@@ -44,6 +44,7 @@ from ..core.told_value import sound
 from ..core.under_way import inside
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.recording import CallRef, CallStanding
+from ..policy.outside import has_foreign_text
 from .asking.asker import LiveApprover
 from .asking.inquiry import LiveToolRequests
 from .call_origins import CallOrigins
@@ -99,6 +100,7 @@ class CallMaker:
         self._breakers = breakers
         self._outside: dict[CallRef, tuple[str, ...]] = {}
         self._told_outside: set[str] = set()
+        self._brought: set[CallRef] = set()
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         self._notes = NoteWriter(scope)
 
@@ -212,12 +214,21 @@ class CallMaker:
         finally:
             of_this_call.reset(known_before)
             context.close()
-            if context.opened_outside and place is not None:
-                self._outside[place] = tuple(path for path in context.opened_outside if path not in self._told_outside)
-                self._told_outside.update(context.opened_outside)
+            if context.brought or context.opened_outside:
+                self._take_from(context, place)
         if tool.reads_only and error.effect == "unknown":
             error.effect = "none"
         return ToolResult(plan.said.id, error.files, error=error.failure()), error, detail
+
+    def _take_from(self, context: Context, place: CallRef | None) -> None:
+        """Keep what the code of an attempt has left for the record of its outcome; a check has none."""
+        if place is None:
+            return
+        if context.brought:
+            self._brought.add(place)
+        if context.opened_outside:
+            self._outside[place] = tuple(path for path in context.opened_outside if path not in self._told_outside)
+            self._told_outside.update(context.opened_outside)
 
     def _context(
         self, plan: Plan, attempt: int, standing: CallStanding | None = None, limit: AttemptLimit | None = None
@@ -334,7 +345,8 @@ class CallMaker:
 
     def _facts(self) -> Facts:
         """What policies may know of this run now."""
-        return self._terms.facts_at(self._scope.clock.now(), self._origins.said.of)
+        origins = self._origins
+        return self._terms.facts_at(self._scope.clock.now(), origins.said.of, origins.brought)
 
     async def settled(
         self,
@@ -396,6 +408,8 @@ class CallMaker:
             shown = 0
             try:
                 result = cleaned or scope.redaction.clean(result, scope.told)
+                if self._brought or plan is None or plan.bound.tool.is_outside:
+                    result = self._marked(place, call, result, plan)
                 if final and result.content:
                     result = scope.keep_media(result)
                 shown = self._shown(call, result, plan)
@@ -412,6 +426,13 @@ class CallMaker:
             result = record(sound(result))
         if final:
             self._tell(call, result, seconds, place)
+        return result
+
+    def _marked(self, place: CallRef, call: ToolCall, result: ToolResult, plan: Plan | None) -> ToolResult:
+        """The result, with a mark where it holds text that an outsider may have written."""
+        tool = plan.bound.tool if plan is not None else self.catalog.tool(call.name)
+        if place in self._brought or (tool is not None and tool.is_outside and has_foreign_text(tool, result)):
+            return msgspec.structs.replace(result, outside=True)
         return result
 
     def refuse(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult:

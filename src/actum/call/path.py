@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError
@@ -27,6 +28,7 @@ from ..core.tool import Tool
 from ..journal.recording import CallRef, CallStanding
 from ..policy.lineage import KnownOrigins
 from ..policy.origins import Lookup, OriginIndex
+from ..policy.outside import OutsideText
 from .asking.asker import LiveApprover
 from .asking.question import Approvals
 from .call_origins import CallOrigins
@@ -39,6 +41,14 @@ from .plan import Plan, PolicyInputs, granted, judge
 from .references import LinkedCalls, Links
 from .resolve import Catalog
 from .scope import RunContext
+
+
+def _outside_text(scope: RunContext, catalog: Catalog) -> OutsideText:
+    """Tells what brings foreign text to a run."""
+    started = scope.recording.started
+    if started is None:
+        return OutsideText(scope.heard, catalog.tool)
+    return OutsideText(scope.heard, catalog.tool, started.outside, scope.begins, is_below=bool(started.parent))
 
 
 class _Alone:
@@ -100,7 +110,9 @@ class CallPath:
         self._meters = meters or RateLimiters(limits)
         self._scope = scope
         self._terms = terms
-        self._origins = CallOrigins(OriginIndex(scope.heard, catalog.trusted, scope.requested, scope.instructions))
+        outside = _outside_text(scope, catalog)
+        said = OriginIndex(scope.heard, catalog.trusted, scope.requested, scope.instructions)
+        self._origins = CallOrigins(said, outside, scope.recording)
         asker = asker or LiveApprover(scope, None)
         self._maker = CallMaker(scope, terms, limits, catalog, asker, self._origins, breakers)
         self._clearance = Clearance(scope, Approvals(scope, limits, self._origins.of), self._maker)
@@ -110,7 +122,7 @@ class CallPath:
     def use(self, catalog: Catalog) -> None:
         """From here on there are these tools."""
         self.catalog = self._maker.catalog = catalog
-        self._origins.said.trust = catalog.trusted
+        self._origins.said.trust, self._origins.outside.tool_named = catalog.trusted, catalog.tool
 
     def bars(self, tool: Tool) -> bool:
         """Whether every call of a tool would be denied, whatever the arguments are."""
@@ -139,6 +151,10 @@ class CallPath:
         """Whether the tool of this name declares an effect beyond `read`."""
         bound = self.catalog.get(name)
         return bound is not None and bool((bound.tool.effects or frozenset()) - {"read"})
+
+    def outside(self) -> tuple[str, ...]:
+        """What has brought text that an outsider may have written to the run; see `Facts.outside`."""
+        return self._origins.brought()
 
     def looked_up(self, arguments: JsonObject) -> Origins:
         """The origins of arguments, by what was said in the run."""
@@ -303,7 +319,8 @@ class CallPath:
             CallError: the call is not to be made.
         """
         scope = self._scope
-        facts = self._terms.facts_at(scope.clock.now(), self._origins.of(standing.place))
+        place, origins = standing.place, self._origins
+        facts = self._terms.facts_at(scope.clock.now(), origins.of(place), partial(origins.brought, place))
         plan = judge(call, standing, self.catalog, self._terms, facts)
         if plan.bound.secrets:
             scope.told.update(texts_of(taken_out(plan.call.arguments, plan.bound.secrets)[1]))

@@ -55,14 +55,15 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
     lets_in: Callable[[], bool] | None = None
     done_elsewhere: frozenset[str] = frozenset()
 
-    def facts_at(self, now: float, origins: Lookup) -> Facts:
+    def facts_at(self, now: float, origins: Lookup, brought: Callable[[], tuple[str, ...]]) -> Facts:
         """What policies may know now.
 
         Args:
             now: seconds since 1970.
             origins: looks up where arguments came from.
+            brought: tells what brought foreign text; see `Facts.outside`.
         """
-        return msgspec.structs.replace(self.facts, now=now, origins=origins)
+        return msgspec.structs.replace(self.facts, now=now, origins=origins, brought=brought)
 
     def bars(self, tool: Tool, now: float) -> bool:
         """Whether a policy denies every call of a tool, whatever the arguments are.
@@ -71,7 +72,7 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
             tool: the tool.
             now: seconds since 1970.
         """
-        own = (self.policy, lambda: self.facts_at(now, self.facts.origins))
+        own = (self.policy, lambda: msgspec.structs.replace(self.facts, now=now))
         above = ((each.policy, each.facts) for each in self.ancestors)
         return any(isinstance(policy, Barring) and policy.bars(tool, facts()) for policy, facts in (own, *above))
 

@@ -159,6 +159,11 @@ class Catalog:
         """The tool of exactly this name."""
         return self._bound.get(name)
 
+    def tool(self, name: str) -> Tool | None:
+        """The definition of the tool of exactly this name."""
+        bound = self._bound.get(name)
+        return None if bound is None else bound.tool
+
     def names_of(self, call: ToolCall) -> tuple[str, ...]:
         """The names by which limits know a call: of its tool, and of the tool that the call is for where its tool
         stands for others.

@@ -41,6 +41,7 @@ class RunContext(Struct, kw_only=True):
         redaction: what is kept out of results.
         told: the secrets that tools were given in this run.
         heard: the conversation, to look up where an argument came from.
+        begins: the index in `heard` of the first message of the run itself.
         instructions: as for `OriginIndex`.
         requested: the calls that were asked for directly, to look up where an argument came from.
         budget: what it has used.
@@ -67,6 +68,7 @@ class RunContext(Struct, kw_only=True):
     redaction: Redaction = DEFAULT_REDACTION
     told: set[str] = msgspec.field(default_factory=set)
     heard: Sequence[Message] = ()
+    begins: int = 0
     instructions: Mapping[str, str] = {}
     requested: Sequence[CallsRequested] = ()
     budget: Budget = msgspec.field(default_factory=Budget)

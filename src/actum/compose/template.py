@@ -170,6 +170,7 @@ TEMPLATE = """\
 #background = "allowed"         # a model may ask that a call becomes a task
 #answers = true                 # the result is the answer of the run: how a user is handed over to another agent
 #knowledge = true               # a source of knowledge, which a knowledge node of a workflow may ask by `query`
+#outside = true                 # strangers may write what it returns; false: nobody but you and yours does
 
 # What holds for tasks that call these tools, where a request says nothing.
 #[tools."crm_*".tasks]

@@ -174,6 +174,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
         structured: the value itself, as JSON; unset when there is none.
         error: set when the call failed.
         given: somebody put it in the place of what the tool said, as in a branch of a run: no field of it is trusted.
+        outside: it holds text that an outsider may have written; see `policy.outside`.
     """
 
     call_id: str
@@ -181,6 +182,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
     structured: Json | UnsetType = UNSET
     error: Failure | None = None
     given: bool = False
+    outside: bool = False
 
     @property
     def text(self) -> str:

@@ -160,6 +160,7 @@ class Context(Generic[Deps]):
         opened_outside: files that a program tried to open outside its jail while it carried out the call. They go on
             record.
         begun: how often the code of the call began a run with the same words, by their digest; see `runs.below`.
+        brought: what brought the code text that an outsider may have written, such as a run that it began.
         has_outcome: the call is over; what its code still does is not done for the call.
         heard: the conversation of the run so far, for agents that are told of it.
         emit: tells those who watch the run what happens in a run that the call begins; None where nobody watches.
@@ -177,6 +178,7 @@ class Context(Generic[Deps]):
         "attachments",
         "attempt",
         "begun",
+        "brought",
         "budget",
         "call",
         "deps",
@@ -255,6 +257,7 @@ class Context(Generic[Deps]):
         self.process_limits = process_limits
         self.opened_outside: dict[str, None] = {}
         self.begun: dict[str, int] = {}
+        self.brought: dict[str, None] = {}
         self.has_outcome = False
 
     @property

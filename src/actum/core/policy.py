@@ -30,6 +30,10 @@ def _from_nowhere(arguments: JsonObject) -> Origins:
     return {}
 
 
+def _nothing() -> tuple[str, ...]:
+    return ()
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """What a policy may know of a call besides the call and its tool.
 
@@ -41,6 +45,7 @@ class Facts(Struct, frozen=True, kw_only=True):
         key_id: the id (never the text) of the API key with which the run was asked for.
         now: seconds since 1970.
         origins: looks up where each of the arguments came from; it takes a while in a long conversation.
+        brought: tells what `outside` says.
     """
 
     principal: str = ""
@@ -50,6 +55,14 @@ class Facts(Struct, frozen=True, kw_only=True):
     key_id: str = ""
     now: float = 0.0
     origins: Callable[[JsonObject], Origins] = _from_nowhere
+    brought: Callable[[], tuple[str, ...]] = _nothing
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The tools whose results brought text that an outsider may have written to the conversation, and what else
+        did, such as `attachment` or `event`; nothing in a conversation that is clean.
+        """
+        return self.brought()
 
     @property
     def user(self) -> User:

@@ -90,6 +90,9 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
             record.
         jailed: each call runs in a jail of its own, so that an operator can limit what the processes of a call use up;
             see `core.process.process_limits`.
+        outside: whether results may hold text that an outsider wrote. None: those of a foreign tool, and of a tool that
+            a client brought. No part of the digest.
+        operator: the names of the fields that the operator of this program has set. No part of the digest.
 
     Raises:
         BadTool: a name no model could say, or parameters that are not the schema of an object.
@@ -123,6 +126,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     knowledge: bool = False
     unjailed: bool = False
     jailed: bool = False
+    outside: bool | None = None
+    operator: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -140,7 +145,9 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     @property
     def definition(self) -> bytes:
         """The definition as JSON, in the one form that the digest is of."""
-        said = msgspec.structs.replace(self, from_client=False) if self.from_client else self
+        said = self
+        if self.from_client or self.outside is not None or self.operator:
+            said = msgspec.structs.replace(self, from_client=False, outside=None, operator=())
         return _sorted.encode(said)
 
     @property
@@ -149,6 +156,15 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         judged by its text alone: another party would learn from each answer what lies where on this machine.
         """
         return not (self.foreign or self.from_client)
+
+    @cached_property
+    def is_outside(self) -> bool:
+        """Whether results may hold text that an outsider wrote. A foreign tool's own word that they do not counts for
+        nothing: only the operator can say so.
+        """
+        if self.outside is None or (self.foreign and "outside" not in self.operator):
+            return self.foreign or self.from_client or bool(self.outside)
+        return self.outside
 
     @cached_property
     def reads_only(self) -> bool:

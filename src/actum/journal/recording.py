@@ -16,6 +16,7 @@ from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.json import JsonObject
 from ..core.message import Reply, Usage, UserMessage
+from ..core.run.handed_over import HandedOver
 from ..core.run.node_records import NodeBegan, NodeLeft
 from ..core.run.pending import Quorum
 from ..core.run.record import (
@@ -29,7 +30,6 @@ from ..core.run.record import (
     Ended,
     Entry,
     Forgotten,
-    HandedOver,
     InputGiven,
     InputRequested,
     Intended,
@@ -147,6 +147,7 @@ class RunState:
         secrets: the secret values, as texts.
         nodes: of a workflow, the beginnings and ends of its nodes, each with the number of its entry.
         needed: the records of features that the run needs to go on.
+        outside: the names of the tools whose results brought text that an outsider may have written.
         given_at: when each answer was written down, by the id of what was asked, as far as the state was read.
 
     Args:
@@ -172,6 +173,7 @@ class RunState:
         self.tools_at: list[str] = []
         self.sampled: dict[str, Reply] = {}
         self.cut: dict[CallRef, int] = {}
+        self.outside: dict[str, None] = {}
         self._outcomes: dict[CallRef, tuple[ToolResult, float]] = {}
         self._used: dict[CallRef, Used] = {}
         self._attempts: dict[CallRef, int] = {}
@@ -493,6 +495,9 @@ class RunState:
                 self.cut[place] = record.shown
         if isinstance(record, CallRefused) or record.final:
             self._outcomes[place] = (record.result, record.elapsed)
+            if record.result.outside:
+                calls = self.calls.get(place.cause, ())
+                self.outside[calls[place.index].name if place.index < len(calls) else "tool"] = None
         elif record.result.error is not None and record.result.error.effect == "unknown":
             return
         self._open.discard(place)

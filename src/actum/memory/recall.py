@@ -23,7 +23,7 @@ from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.json import dumps
 from ..core.language.words import is_sign, runs_of, terms_of
-from ..core.run.record import Ended, Entry, Recalled, Started
+from ..core.run.record import CallCompleted, Ended, Entry, Recalled, Started
 from ..core.stored.word_index import Space
 from ..core.stores import Transaction
 from ..core.user import User
@@ -48,11 +48,13 @@ class RecordedTurn(Struct, frozen=True):
         started: its first record.
         at: when it began, in seconds since 1970.
         answered: its answer; empty where there is none.
+        is_outside: whether an outsider may have written something of what was said there.
     """
 
     started: Started
     at: float
     answered: str
+    is_outside: bool = True
 
     @property
     def said(self) -> str:
@@ -190,7 +192,11 @@ def _turn(entries: Sequence[Entry]) -> RecordedTurn | None:
         return None
     if not isinstance(started, Started):
         return None
-    return RecordedTurn(started, entries[0].at, ended.text if ended is not None and ended.status == "done" else "")
+    answered = ended.text if ended is not None and ended.status == "done" else ""
+    is_outside = started.outside != () or any(
+        isinstance(record, CallCompleted) and record.result.outside for record in (entry.record for entry in entries)
+    )
+    return RecordedTurn(started, entries[0].at, answered, is_outside)
 
 
 def excerpt(text: str, terms: Collection[str]) -> str:

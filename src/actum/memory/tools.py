@@ -138,6 +138,8 @@ class MemoryTools:
         if hits is None:
             raise PermissionDenied(SWITCHED_OFF)
         turns = await read_turns(journal, context.user, [hit.item for hit in hits if hit.note is None])
+        if any(turn.is_outside for turn in turns.values()):
+            context.brought["recall"] = None  # what was answered there may repeat what an outsider wrote
         terms = terms_of(query).keys()
         return {"items": [_item(hit, turns, self._space, terms) for hit in hits if hit.note or hit.item in turns]}
 

@@ -19,7 +19,7 @@ from .expression_work import ExpressionWork, TooLarge
 from .origin_condition import taken_out
 from .program import BUILT_IN, CelProgram, ProgramFailed, check_names
 
-VARIABLES = ("args", "user", "roles", "agent", "key", "tool", "effects", "now", "origins")
+VARIABLES = ("args", "user", "roles", "agent", "key", "tool", "effects", "now", "origins", "clean")
 """What a condition may speak of."""
 
 SOURCE_MAX = 4_000

@@ -26,7 +26,8 @@ from ..core.errors import ToolError
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ..core.provenance import Origin, Origins
-from ..core.run.record import CallsRequested, HandedOver
+from ..core.run.handed_over import HandedOver
+from ..core.run.record import CallsRequested
 from .border import lower, same_but_for_case, spaced, stands_whole
 from .common_words import is_common
 from .small_numbers import names_thing, naming_words

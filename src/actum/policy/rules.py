@@ -386,10 +386,11 @@ class _Case(Struct, dict=True):
         Raises:
             ConditionFailed: the arguments hold too many values, or origins are not known of all of them.
         """
+        found: dict[str, object] = {} if "clean" not in condition.names else {"clean": not self.facts.outside}
         if "origins" not in condition.names and not condition.tests:
-            return self._plain
+            return self._plain | found if found else self._plain
         check_bounds({"args": self.call.arguments})
-        found: dict[str, object] = {name: self._passes(test) for name, test in condition.tests.items()}
+        found |= {name: self._passes(test) for name, test in condition.tests.items()}
         if "origins" in condition.names:
             origins = self.facts.origins(self.call.arguments)
             if any(origin.unsearched for some in origins.values() for origin in some):

@@ -121,7 +121,8 @@ def _words(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors: 
         if ancestor.policy is None:
             continue
         origins = partial(_first_known, lookups[level:])
-        theirs = msgspec.structs.replace(own_facts[level], agent=facts.agent, origins=origins)
+        brought = partial(_all_brought, [own_facts[level].brought, facts.brought])
+        theirs = msgspec.structs.replace(own_facts[level], agent=facts.agent, origins=origins, brought=brought)
         words.append(_named(ancestor.agent, _word_of(ancestor.policy, tool, call, theirs), level, ancestor))
     words.append(_named(facts.agent, _word_of(policy, tool, call, facts), len(ancestors), None))
     return words
@@ -232,6 +233,11 @@ def _first_known(lookups: Sequence[LookUp], arguments: JsonObject) -> Origins:
         below = lookup(arguments)
         found |= {path: _handed_up(below.get(path, ())) for path in unknown}
     return found
+
+
+def _all_brought(told: Sequence[Callable[[], tuple[str, ...]]]) -> tuple[str, ...]:
+    """What brought foreign text to the conversation of a run above, or to that of the run that calls."""
+    return tuple(dict.fromkeys(name for each in told for name in each()))
 
 
 def _handed_up(origins: Sequence[Origin]) -> tuple[Origin, ...]:

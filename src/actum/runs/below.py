@@ -56,8 +56,10 @@ def acts_for(options: RunOptions) -> JsonObject:
 
 def below(started: Started, above: Context) -> Started:
     """The first record of a run that a call begins."""
+    lineage = above.ancestors
     return msgspec.structs.replace(
         started,
+        outside=tuple(dict.fromkeys((*(started.outside or ()), *(lineage[-1].facts().outside if lineage else ())))),
         parent=above.run_id,
         bound=tuple(each.agent for each in above.ancestors if each.policy is not None),
         trace=started.trace or above.traceparent,

@@ -157,6 +157,7 @@ class ModelSide(Struct, frozen=True, kw_only=True):
 
     Attributes:
         heard: the conversation, which grows.
+        begins: the index in `heard` of the first message of the run itself.
         attachments: the media in it, by handle.
         sample: has the run's own model answer a tool.
         price: of the model, where it is known.
@@ -164,6 +165,7 @@ class ModelSide(Struct, frozen=True, kw_only=True):
     """
 
     heard: Sequence[Message] = ()
+    begins: int = 0
     attachments: dict[str, MediaPart] = {}
     sample: Callable[[Request], Awaitable[Reply]] | None = None
     price: Price | None = None
@@ -817,6 +819,7 @@ class Runner:
             redaction=self._redaction,
             told=set(state.secrets),
             heard=model.heard,
+            begins=model.begins,
             instructions={started.instructions: developers_words(started)},
             requested=[requested for _, requested in state.requested],
             budget=budget,
@@ -859,6 +862,8 @@ class Runner:
             with acting_for(started.tenant), captured(run_id, self.name, setting.journal) as run.captured:
                 yield run
         finally:
+            if setting.above is not None:  # its result is told there, and what the code of the call says of it
+                setting.above.brought.update(dict.fromkeys(path.outside()))
             if setting.holder is None:
                 assert context.holder is not None
                 _let_go(context.holder, paused=run.is_paused, comes_back=bool(started.conversation))

@@ -25,7 +25,8 @@ from ..core.call import ToolCall, ToolResult
 from ..core.errors import TaskRefused, ToolError, UnknownName, UnknownTool
 from ..core.interfaces import Context, ProbeResult, Probing, Toolset
 from ..core.json import JsonObject
-from ..core.run.record import Entry, GivenApproval, HandedOver, InputRequested, Intended
+from ..core.run.handed_over import GivenApproval, HandedOver
+from ..core.run.record import Entry, InputRequested, Intended
 from ..core.run.task import TaskLine
 from ..core.run.task_request import NO_DEFAULTS, TaskDefaults, TaskRequest
 from ..core.tool import Tool
@@ -293,7 +294,8 @@ class TaskStatus:
                 told["error"] = view.result.error.message
         if view.waiting:
             told["waits_for"] = [each.message for each in view.waiting]
-        return _told(call, told)
+        is_own = view.progress is None and (view.result is None or not view.result.outside)
+        return replace(_told(call, told), outside=not is_own)
 
     async def _is_of_conversation(self, line: TaskLine, context: Context) -> bool:
         """Whether a task was begun by a call of the run that asks, or of another run of its conversation."""

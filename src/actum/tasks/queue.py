@@ -31,9 +31,10 @@ from ..core.message import UserMessage
 from ..core.policy import Facts
 from ..core.process.claim import claim_of_cancel
 from ..core.provenance import Source
+from ..core.run.handed_over import HandedOver
 from ..core.run.ids import new_id
 from ..core.run.pending import Pending, over_at
-from ..core.run.record import CallsRequested, Ended, Entry, HandedOver, Requester, TaskQueued
+from ..core.run.record import CallsRequested, Ended, Entry, Requester, TaskQueued
 from ..core.run.summary import RunSummary
 from ..core.run.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
 from ..core.run.task_line import attempts_of, line_of, task_line

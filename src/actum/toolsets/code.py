@@ -130,7 +130,7 @@ def code_tools(
         )
     ]
     for tool in tools:
-        tool.definition = structs.replace(tool.definition, jailed=True)
+        tool.definition = structs.replace(tool.definition, jailed=True, outside=bool(jail.hosts) or None)
     return tools
 
 

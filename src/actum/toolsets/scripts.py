@@ -270,6 +270,7 @@ def _script(path: Path, jail: Jail, read_only_hosts: frozenset[str], *, approval
         timeout_s=patience_s(jail),
         jailed=True,
         version=hashlib.sha256(code).hexdigest(),
+        outside=bool(header.hosts) or None,
     )
     return Script(path, tool, header, parameters, jail)
 

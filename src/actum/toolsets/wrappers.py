@@ -42,6 +42,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         background: whether calls of the tool become tasks; see `core.tool.Tool`.
         answers: the result of a call is the answer of the run; see `core.tool.Tool`.
         knowledge: the tool is a source of knowledge; see `core.tool.Tool`.
+        outside: whether results may hold text that an outsider wrote; see `core.tool.Tool`.
         tasks: what holds for tasks that call the tool where a request says nothing: the table `[tools."name".tasks]`.
     """
 
@@ -54,6 +55,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     background: Background | None = None
     answers: bool | None = None
     knowledge: bool | None = None
+    outside: bool | None = None
     tasks: TaskDefaults | None = None
 
     def __post_init__(self) -> None:
@@ -88,6 +90,8 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             background=tool.background if self.background is None else self.background,
             answers=tool.answers if self.answers is None else self.answers,
             knowledge=tool.knowledge if self.knowledge is None else self.knowledge,
+            outside=tool.outside if self.outside is None else self.outside,
+            operator=tuple(dict.fromkeys((*tool.operator, *self.said))),
         )
 
 

@@ -603,6 +603,7 @@ class Workflow:
             given_by=given_by,
             version=self.version,
             uses=self.uses,
+            outside=(),
         )
 
     async def _waited_along(

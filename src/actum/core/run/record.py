@@ -36,7 +36,6 @@ a run of any format can be verified; only records of this version's format are r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from decimal import Decimal
 from itertools import islice
 from typing import Literal
@@ -53,8 +52,9 @@ from ..message import Message, Reply, Usage, UserMessage
 from ..provenance import Origins, Source
 from ..tool import Tool, ToolChoice
 from ..user import User
+from .handed_over import HandedOver
 from .node_records import NodeBegan, NodeLeft
-from .pending import AskedKind, Pending, Quorum
+from .pending import AskedKind, Pending
 from .task import TaskOptions, TaskState
 
 FORMAT = 2
@@ -180,6 +180,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         space: the run is a turn of the user's memory in this space; empty where it is none. See `actum.memory`.
         recalled: what the run was told out of the user's memory before the question.
         window: the number of latest runs of the conversation that are told; 0 for all.
+        outside: what had brought text that an outsider may have written to the conversation when this run began, or to
+            the run above; None where that is not on record. See `policy.outside`.
     """
 
     agent: str
@@ -226,6 +228,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     space: str = ""
     recalled: tuple[Recalled, ...] = ()
     window: int = 0
+    outside: tuple[str, ...] | None = None
 
     @property
     def belongs_to(self) -> str:
@@ -324,53 +327,6 @@ task: see `HandedOver`."""
 
 TITLE_MAX = 500
 """So many characters of calls stand in the list of runs."""
-
-
-class GivenApproval(Struct, frozen=True, omit_defaults=True):
-    """A person approved a call in the run that handed the call over.
-
-    Attributes:
-        id: of the question that was answered.
-        rule: the rule that asked.
-        quorums: who agreed.
-        version: digest of the definition of the tool.
-        expires: the approval counts until then, in seconds since 1970; 0 for always.
-    """
-
-    id: str
-    rule: str
-    quorums: tuple[Quorum, ...]
-    version: str
-    expires: float = 0.0
-
-    def covers(self, version: str, rule: str, quorums: Iterable[Quorum], now: float) -> bool:
-        """Whether nobody need be asked again.
-
-        Args:
-            version: digest of the definition of the tool that is called.
-            rule: the rule that asks.
-            quorums: who has to agree by this rule.
-            now: seconds since 1970.
-        """
-        if version != self.version or rule != self.rule or 0 < self.expires < now:
-            return False
-        return all(any(known.includes(wanted) for known in self.quorums) for wanted in quorums)
-
-
-class HandedOver(Struct, frozen=True, omit_defaults=True):
-    """What was known of a call of a model in the run that handed the call over to a task.
-
-    Attributes:
-        run: that run.
-        values: where each value in the arguments came from, by the JSON pointer of the value (RFC 6901).
-        names: where each name of a field inside an argument came from, by the JSON pointer of the field.
-        approval: a person approved the call; None where nobody was asked.
-    """
-
-    run: str
-    values: Origins = {}
-    names: Origins = {}
-    approval: GivenApproval | None = None
 
 
 class CallsRequested(Struct, frozen=True, tag="calls_requested", omit_defaults=True):

@@ -175,6 +175,7 @@ class _Declared(Wrapper):
             timeout_s=tool.timeout_s if own.timeout_s is None else own.timeout_s,
             jailed=tool.jailed,
             version=tool.version,
+            outside=tool.is_outside or None,
         )
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
@@ -226,6 +227,7 @@ class DeclaredCode:
             timeout_s=patience_s(self._jail),
             jailed=True,
             version=hashlib.sha256(code.source.encode("utf-8", "replace")).hexdigest(),
+            outside=bool(code.hosts) or None,
         )
 
     async def list_tools(self) -> Sequence[Tool]:

@@ -42,7 +42,8 @@ def everyday_tools(root: Path | str = ".", now: Callable[[ZoneInfo], datetime] =
         country_facts,
         query_data,
     )
+    names = folder.find_files  # a file that was sent has the name that its sender chose
     return [
-        *(FunctionTool(function, effects={"read"}) for function in reads),
+        *(FunctionTool(each, effects={"read"}, outside=True if each == names else None) for each in reads),
         tool(effects={"write"})(folder.write_note),
     ]

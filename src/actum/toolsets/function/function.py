@@ -66,6 +66,7 @@ class FunctionTool(Generic[P, R]):
         timeout_s: float | None = None,
         title: str = "",
         version: str = "",
+        outside: bool | None = None,
     ) -> None:
         inner: Callable[..., R] = function.__func__ if isinstance(function, staticmethod | classmethod) else function
         self._function = function
@@ -92,6 +93,7 @@ class FunctionTool(Generic[P, R]):
             timeout_s=timeout_s,
             title=title,
             version=version,
+            outside=outside,
         )
         _check(self.definition)
         functools.update_wrapper(self, inner, updated=())
@@ -222,6 +224,7 @@ def tool(
     timeout_s: float | None = None,
     title: str = "",
     version: str = "",
+    outside: bool | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make a function a tool: its name, description and JSON Schema come out of signature, annotations and docstring.
@@ -249,6 +252,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         title: a name for people.
         version: of the function's code, as in `version="2"`. An approval that was given for another version does not
             hold: a person is asked again.
+        outside: results may hold text that an outsider wrote, such as a mail or a page; see `core.tool.Tool`.
 
     Raises:
         BadTool: a model could not be told of it; the message says what to write instead.
