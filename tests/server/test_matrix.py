@@ -62,6 +62,9 @@ BODIES: dict[str, object] = {
     "switchMemories": {},
     "giveScore": {"name": "thumb", "value": 1},
     "nameSession": {"title": "Sums"},
+    "makeCollection": {"name": "x", "readers": ["nobody"]},
+    "setReaders": {"readers": []},
+    "putDocument": {"data": "eA=="},
 }
 LIST = {
     "jsonrpc": "2.0",
@@ -232,6 +235,15 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "switchMemories": (401, (422, 422, 403, 422)),
     "forgetMemories": (401, (422, 422, 403, 422)),
     "forgetMemory": (401, (404, 404, 403, 404)),
+    "listCollections": (401, (200, 403, 403, 403)),
+    "makeCollection": (401, (422, 403, 403, 403)),
+    "getCollection": (401, (404, 403, 403, 403)),
+    "setReaders": (401, (404, 403, 403, 403)),
+    "removeCollection": (401, (404, 403, 403, 403)),
+    "listDocuments": (401, (404, 403, 403, 403)),
+    "putDocument": (401, (404, 403, 403, 403)),
+    "deleteDocument": (401, (404, 403, 403, 403)),
+    "searchCollection": (401, (422, 403, 403, 403)),
     "listAudit": (401, (200, 403, 403, 403)),
     "listWorkflows": (401, (200, 200, 403, 200)),
     "getWorkflow": (401, (200, 200, 403, 404)),
@@ -375,7 +387,8 @@ def requests_of(routes: Sequence[BaseRoute], ids: Mapping[str, str]) -> dict[str
         own = [each for each in OPERATIONS if each.path == route.path]
         for each in own:
             named = "hello" if each.tag == "workflows" else "add"
-            path = each.path.format(id=ids.get(each.tag, "none"), name=named, handle="att_1")
+            path = each.path.replace(":path}", "}")
+            path = path.format(path="a/b.md", id=ids.get(each.tag, "none"), name=named, handle="att_1")
             found[each.id] = (each.method.upper(), path, BODIES.get(each.id))
         if not own:
             if route.path.startswith("/a2a/"):

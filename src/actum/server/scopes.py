@@ -17,6 +17,8 @@ SCOPES: dict[str, str] = {
     "runs": "Start runs of agents and read, resume, cancel and fork the caller's own runs; the caller's own sessions.",
     "models": "Ask models, and agents in the place of models, by the APIs of OpenAI, Anthropic and Google.",
     "build": "Save, check and publish the tenant's tools, agents and prompts; code and names of secrets need admin.",
+    "knowledge": "List the collections of documents that the caller may read, and search in them.",
+    "documents": "Make collections of documents; fill, change and remove the caller's own.",
     "approve": "See and answer everything that waits for a person in the caller's tenant.",
     "audit": "Read the audit of the caller's tenant.",
     "metrics": "Read the metrics of the server.",

@@ -36,7 +36,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount, Route, compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..core.clock import SystemClock
@@ -510,7 +510,7 @@ class _Looks:
 
     def __init__(self, settings: WebApplicationSettings, file_bytes: Mapping[str, int]) -> None:
         self.settings = settings
-        self._file_bytes = file_bytes
+        self._file_bytes = [(compile_path(path)[0], size) for path, size in file_bytes.items()]
         access = settings.access
         refuse_open(settings.host, access)
         public = urlsplit(settings.public)
@@ -541,7 +541,8 @@ class _Looks:
 
     def body_bytes_max(self, scope: Scope) -> int:
         """How long the body of a request may be, files included: Base64 makes four bytes of three."""
-        return self.settings.body_bytes_max + self._file_bytes.get(scope["path"], 0) * 4 // 3
+        files = max((size for path, size in self._file_bytes if path.match(scope["path"])), default=0)
+        return self.settings.body_bytes_max + files * 4 // 3
 
     def at_headers(self, scope: Scope) -> None:
         """Refuse a request by its headers.

@@ -79,6 +79,9 @@ CALLERS: Mapping[str, Identity] = {
     "brief": Identity(principal="root", key_id="brief", scopes=ALL_SCOPES),
     "studio": Identity(principal="root", session="s1", key_id="browser:s1", scopes=("admin",)),
     "studio-of-north": Identity(principal="root", tenant="north", session="s2", key_id="browser:s2", scopes=("admin",)),
+    "writer": Identity(principal="wes", key_id="k-wes", scopes=("knowledge", "documents")),
+    "reader": Identity(principal="rita", key_id="k-rita", scopes=("knowledge",), roles=("staff",)),
+    "stranger": Identity(principal="sam", key_id="k-sam", scopes=("knowledge", "documents")),
     "keyless": Identity(principal="root", scopes=ALL_SCOPES),
 }
 """The callers by their keys."""

@@ -187,7 +187,9 @@ async def test_google_genai_works_unmodified(tmp_path: Path, api: str) -> None:
             )
             assert [call.args for call in called.function_calls or []] == [{"a": 2, "b": 3}, {"a": 4, "b": 5}]
             picture = types.Part.from_bytes(data=base64.b64decode(PIXEL), mime_type="image/png")
-            seen = await ai.models.generate_content(model="fast", contents=[picture, "What?"])
+            seen = await ai.models.generate_content(
+                model="fast", contents=types.Content(parts=[picture, types.Part.from_text(text="What?")])
+            )
             assert seen.text == "A picture of a cat."
             form = types.GenerateContentConfig(response_mime_type="application/json", response_schema=Person)
             parsed = await ai.models.generate_content(model="fast", contents="Who?", config=form)

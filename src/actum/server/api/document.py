@@ -83,7 +83,7 @@ def document(operations: Iterable[Operation], *, version: str, features: Mapping
     )
     paths: JsonObject = {}
     for operation in operations:
-        place = paths.setdefault(operation.path, {})
+        place = paths.setdefault(operation.path.replace(":path}", "}"), {})
         assert isinstance(place, dict)
         place[operation.method] = _operation(operation)
     tags: list[JsonObject] = [{"name": name, "description": title} for name, title in (features or {}).items()]

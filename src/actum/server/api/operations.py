@@ -19,7 +19,7 @@ from ...features.operation import ApiReply, ApiRequest, Application, Events, Ope
 from ...runs.administration import put_on_record
 from ..paths import TAKEN, place_of
 from ..scopes import SCOPES
-from . import agents, applying, audit, connections, keys, memories, published, secrets, session, sessions
+from . import agents, applying, audit, connections, keys, knowledge, memories, published, secrets, session, sessions
 from .approvals import operations as approvals
 from .definitions import reading
 from .runs import comparing, feed, files, scores, timeline
@@ -46,6 +46,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *approvals.OPERATIONS,
     *sessions.OPERATIONS,
     *memories.OPERATIONS,
+    *knowledge.OPERATIONS,
     *audit.OPERATIONS,
     *agents.OPERATIONS,
     *published.AGENT_OPERATIONS,

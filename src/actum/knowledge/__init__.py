@@ -1,0 +1,1 @@
+"""Knowledge: collections of documents, read in a jail, found by words, for those who may read them."""

@@ -1,0 +1,139 @@
+"""HTML as a page: the whole text, in the order of the document, without what a browser would not show.
+
+Hidden elements are those that say so themselves, by `hidden` or by their own `style`. Style sheets are not carried out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from resiliparse.parse.html import DOMContext, ElementNode, HTMLTree, TextNode, traverse_dom
+
+from .charset import decoded
+from .page import DocumentPage, Mark, PageWriter
+
+_LEFT_OUT = frozenset(
+    (
+        *("applet", "area", "audio", "canvas", "datalist", "embed", "frame", "frameset", "head", "iframe", "map"),
+        *("math", "meta", "noembed", "noframes", "noscript", "object", "param", "script", "style", "svg", "template"),
+        *("title", "video"),
+    )
+)
+_BLOCKS = frozenset(
+    (
+        *("address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl"),
+        *("dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "html", "legend"),
+        *("main", "menu", "nav", "p", "pre", "search", "section", "summary", "table", "tbody", "tfoot", "thead"),
+    )
+)
+_LINES = frozenset((*("br", "caption", "li", "option", "tr"),))
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:^|[;\s])opacity\s*:\s*0*\.?0*\s*(?:;|!|$)|"
+    r"font-size\s*:\s*0*\.?0*(?:[a-z%]+)?\s*(?:;|!|$)|content-visibility\s*:\s*hidden",
+    re.IGNORECASE,
+)
+
+
+def read_html(data: bytes) -> DocumentPage:
+    """The page of an HTML document."""
+    writer = PageWriter()
+    write_html(writer, decoded(data, html=True))
+    return writer.page()
+
+
+def write_html(writer: PageWriter, text: str) -> None:
+    """Write the text of an HTML document onto a page."""
+    tree = HTMLTree.parse(text)
+    writer.title = writer.title or tree.title or ""
+    root = tree.body or tree.document
+    if root is not None:
+        walk = _Walk(writer)
+        traverse_dom(root, walk.enter, walk.leave)
+
+
+class _Walk:
+    """The way through a document."""
+
+    def __init__(self, writer: PageWriter) -> None:
+        self._writer = writer
+        self._hidden_at = -1
+        self._marks: dict[int, Mark] = {}
+        self._lists: list[int] = []
+        self._pre = 0
+
+    def enter(self, context: DOMContext) -> None:
+        if self._hidden_at >= 0 and context.depth > self._hidden_at:
+            return
+        self._hidden_at = -1  # the end of some elements, such as `template`, is not told
+        node = context.node
+        if isinstance(node, TextNode):
+            (self._writer.exactly if self._pre else self._writer.words)(node.value or "")
+        elif isinstance(node, ElementNode):
+            tag = (node.tag or "").lower()
+            if tag in _LEFT_OUT or _is_hidden(node):
+                self._hidden_at = context.depth
+            else:
+                self._open(tag, context.depth)
+
+    def _open(self, tag: str, depth: int) -> None:
+        writer = self._writer
+        if tag in _BLOCKS:
+            writer.block()
+        elif tag in _LINES:
+            writer.line()
+        if tag == "pre":
+            self._pre += 1
+        elif tag in ("ol", "ul"):
+            self._lists.append(0 if tag == "ol" else -1)
+            writer.line() if len(self._lists) > 1 else writer.block()
+        elif tag == "li":
+            number = self._lists[-1] if self._lists else -1
+            if number >= 0:
+                self._lists[-1] = number + 1
+            writer.words("- " if number < 0 else f"{number + 1}. ")
+            self._marks[depth] = writer.begin()
+        elif tag in ("td", "th"):
+            if depth in self._marks:  # another cell of the row stands before
+                writer.words(" | ")
+            self._marks[depth] = writer.begin()
+        elif tag == "tr":
+            self._marks.pop(depth + 1, None)
+        elif tag == "a":
+            self._marks[depth] = writer.begin()
+        elif len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
+            writer.block()
+            self._marks[depth] = writer.begin()
+
+    def leave(self, context: DOMContext) -> None:
+        depth = context.depth
+        if 0 <= self._hidden_at <= depth:
+            return
+        self._hidden_at = -1
+        node = context.node
+        if not isinstance(node, ElementNode):
+            return
+        tag, writer = (node.tag or "").lower(), self._writer
+        if tag == "pre":
+            self._pre -= 1
+        elif tag in ("ol", "ul"):
+            self._lists.pop()
+        if tag == "a":
+            writer.end_link(self._marks.pop(depth), (node.getattr("href") or "").strip())
+        elif tag in ("td", "th"):
+            writer.end_unit(self._marks[depth])
+        elif tag == "li":
+            writer.end_unit(self._marks.pop(depth))
+            writer.line()
+        elif len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
+            writer.end_heading(self._marks.pop(depth), int(tag[1]))
+        elif tag in _BLOCKS:
+            writer.block()
+        elif tag == "tr":
+            writer.line()
+
+
+def _is_hidden(node: ElementNode) -> bool:
+    if node.hasattr("hidden"):
+        return True
+    style = node.getattr("style")
+    return style is not None and _HIDDEN.search(style) is not None

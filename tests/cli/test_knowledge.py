@@ -1,0 +1,51 @@
+"""`actum knowledge`: a person makes collections of folders, searches them, and sees what can not be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+pytestmark = pytest.mark.row("F8")
+
+Run = Callable[..., Result]
+RECORD = ("--journal", "runs.db")
+
+
+def test_a_folder_is_added_shown_searched_updated_and_removed(run: Run) -> None:
+    folder = Path("docs")
+    folder.mkdir()
+    (folder / "travel.md").write_text("# Travel\n\nA hotel may cost 120 euros.\n")
+    (folder / "photo.jpg").write_text("x")
+    added = run("knowledge", "add", "rules", "docs", "--reader", "role:staff", *RECORD)
+    assert "2 read, 0 unchanged, 0 removed, 1 with problems" in added.stdout
+    assert "rules is read by its owner and by role:staff." in added.stdout
+    assert "photo.jpg: files of this kind are not read" in added.stderr
+    again = run("knowledge", "add", "rules", "docs", *RECORD)
+    assert again.exit_code != 0
+    assert "the name 'rules' is taken" in again.stderr
+    shown = run("knowledge", "show", "rules", *RECORD)
+    assert "photo.jpg: files of this kind are not read" in shown.stderr
+    assert "A hotel may cost 120 euros." in run("knowledge", "search", "rules", "cost of a hotel", *RECORD).stdout
+    found = json.loads(run("knowledge", "search", "rules", "hotel", "--json", *RECORD).stdout)["results"]
+    assert [(each["document"], each["lines"]) for each in found] == [("travel.md", [1, 3])]
+    (folder / "travel.md").write_text("A hostel.")
+    told = json.loads(run("knowledge", "update", "rules", "--json", *RECORD).stdout)
+    assert (told["read"], told["unchanged"], [each["document"] for each in told["problems"]]) == (1, 1, ["photo.jpg"])
+    assert "0 read, 2 unchanged" in run("knowledge", "update", *RECORD).stdout
+    assert "its owner alone" in run("knowledge", "readers", "rules", "owner", *RECORD).stdout
+    wrong = run("knowledge", "readers", "rules", "bob", *RECORD)
+    assert "'bob' is no reader: write user:NAME, role:NAME, all" in wrong.stderr
+    assert [each["name"] for each in json.loads(run("knowledge", "list", "--json", *RECORD).stdout)["items"]] == [
+        "rules"
+    ]
+    assert "is removed" in run("knowledge", "remove", "rules", *RECORD).stdout
+    for command in (("search", "rules", "hotel"), ("show", "rules"), ("update", "rules")):
+        refused = run("knowledge", *command, *RECORD)
+        assert refused.exit_code != 0
+        assert "there is no" in refused.stderr
+    assert "there is no collection" in run("knowledge", "update", *RECORD).stderr
+    assert "none is no folder" in run("knowledge", "add", "other", "none", *RECORD).stderr

@@ -1,0 +1,118 @@
+"""`/v1/knowledge`: collections are made, filled and searched, and do not exist for those who may not read them."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from actum.server.api.knowledge import OPERATIONS
+from tests.knowledge import files
+
+from .application import application
+
+pytestmark = pytest.mark.row("F8")
+TRAVEL = b"# Travel\n\nA hotel may cost 120 euros.\n"
+PLACE = "/v1/knowledge/rules"
+
+
+def put(data: bytes) -> dict[str, str]:
+    return {"data": base64.b64encode(data).decode()}
+
+
+async def test_a_collection_is_made_filled_searched_and_removed() -> None:
+    async with application() as it:
+        made = await it.ask("POST", "/v1/knowledge", {"name": "rules", "readers": ["role:staff"]}, who="writer")
+        assert (made.status_code, made.headers["location"]) == (201, PLACE)
+        assert made.json()["owner"] == "wes"
+        for path, data, state in (
+            ("trips/travel.md", TRAVEL, "ready"),
+            ("lease.pdf", files.pdf("Notice\nThree months for a hotel."), "ready"),
+            ("photo.jpg", b"x", "unreadable"),
+        ):
+            answer = await it.ask("PUT", f"{PLACE}/documents/{path}", put(data), who="writer")
+            assert (answer.status_code, answer.json()["state"]) == (200, state), answer.text
+        found = (await it.ask("GET", f"{PLACE}/search?query=What+may+a+hotel+cost?&limit=2", who="reader")).json()
+        first, second = found["results"]
+        assert first == {
+            "document": "trips/travel.md",
+            "title": "Travel",
+            "heading": "Travel",
+            "text": "Travel\n\nA hotel may cost 120 euros.",
+            "page": None,
+            "lines": [1, 3],
+        }
+        assert (second["document"], second["page"], second["lines"]) == ("lease.pdf", 1, None)
+        listed = (await it.ask("GET", f"{PLACE}/documents?limit=2", who="reader")).json()
+        assert [each["document"] for each in listed["items"]] == ["lease.pdf", "photo.jpg"]
+        rest = (await it.ask("GET", f"{PLACE}/documents?cursor={listed['next']}", who="reader")).json()
+        assert [each["document"] for each in rest["items"]] == ["trips/travel.md"]
+        whole = (await it.ask("GET", PLACE, who="reader")).json()
+        assert (whole["documents"], whole["may_change"]) == (2, False)
+        assert [each["document"] for each in whole["problems"]] == ["photo.jpg"]
+        gone = await it.ask("DELETE", f"{PLACE}/documents/trips/travel.md", who="writer")
+        assert gone.status_code == 204
+        audited = (await it.ask("GET", "/v1/audit?limit=50", who="root")).json()["items"]
+        assert {"knowledge.make", "knowledge.put", "knowledge.delete"} <= {each["tool"] for each in audited}
+        assert "hotel" not in str(audited)
+        assert (await it.ask("DELETE", PLACE, who="writer")).status_code == 204
+        assert (await it.ask("GET", PLACE, who="writer")).status_code == 404
+
+
+async def test_for_those_who_may_not_read_it_a_collection_does_not_exist() -> None:
+    async with application() as it:
+        await it.ask("POST", "/v1/knowledge", {"name": "rules", "readers": ["role:staff"]}, who="writer")
+        await it.ask("PUT", f"{PLACE}/documents/travel.md", put(TRAVEL), who="writer")
+        bodies = {"put": put(b"x"), "patch": {"readers": ["all"]}}
+        for each in OPERATIONS:
+            if "{name}" not in each.path:
+                continue
+            for who in ("stranger", "north"):
+                told = []
+                for name in ("rules", "none"):
+                    path = each.path.replace("{name}", name).replace("{path:path}", "travel.md")
+                    query = "?query=hotel" if each.id == "searchCollection" else ""
+                    answer = await it.ask(each.method.upper(), path + query, bodies.get(each.method), who=who)
+                    told.append((answer.status_code, answer.text))
+                assert told[0] == told[1], (each.id, who)
+                assert told[0][0] == 404, (each.id, who)
+            if each.scopes == ("documents",):  # a reader may search, and changes nothing
+                path = each.path.replace("{name}", "rules").replace("{path:path}", "travel.md")
+                answer = await it.ask(each.method.upper(), path, bodies.get(each.method), who="reader")
+                assert answer.status_code == 403, each.id
+        for who, names in {
+            "stranger": [],
+            "north": [],
+            "reader": ["rules"],
+            "root": ["rules"],
+            "writer": ["rules"],
+        }.items():
+            items = (await it.ask("GET", "/v1/knowledge", who=who)).json()["items"]
+            assert [each["name"] for each in items] == names, who
+        taken = await it.ask("POST", "/v1/knowledge", {"name": "rules"}, who="stranger")
+        assert (taken.status_code, taken.json()["code"]) == (409, "name_taken")
+        assert (await it.ask("PATCH", PLACE, {"readers": []}, who="root")).status_code == 200
+        assert (await it.ask("GET", f"{PLACE}/search?query=hotel", who="reader")).status_code == 404
+
+
+async def test_what_can_not_be_is_refused_with_a_reason() -> None:
+    async with application() as it:
+        await it.ask("POST", "/v1/knowledge", {"name": "rules"}, who="writer")
+        attacks: list[tuple[str, str, object, int]] = [
+            ("POST", "/v1/knowledge", {"name": "../x"}, 422),
+            ("POST", "/v1/knowledge", {"name": "x" * 41}, 422),
+            ("POST", "/v1/knowledge", {"name": "y", "readers": ["bob"]}, 422),
+            ("POST", "/v1/knowledge", {"name": "y", "readers": ["user:a\nall"]}, 422),
+            ("PATCH", PLACE, {"readers": ["user:" + "x" * 300]}, 422),
+            ("PUT", f"{PLACE}/documents/..%2Fx.md", put(b"x"), 422),
+            ("PUT", f"{PLACE}/documents/a%00.md", put(b"x"), 422),
+            ("PUT", f"{PLACE}/documents/a.md", {"data": "not base64!"}, 422),
+            ("GET", f"{PLACE}/search?query=%3F%21", None, 422),
+            ("GET", f"{PLACE}/search?query=x&limit=51", None, 422),
+            ("GET", f"{PLACE}/documents?cursor=nonsense", None, 404),
+            ("GET", "/v1/knowledge/%00", None, 404),
+            ("DELETE", f"{PLACE}/documents/none.md", None, 404),
+        ]
+        for method, path, body, status in attacks:
+            answer = await it.ask(method, path, body, who="writer")
+            assert answer.status_code == status, (method, path, answer.text)
