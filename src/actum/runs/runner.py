@@ -38,8 +38,8 @@ from ..core.errors import JournalError, ReplayDiverged, RunStopped, UsageError
 from ..core.event import RunResult, RunStarted
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
-from ..core.json import JsonObject, dumps
-from ..core.message import Message, Reply, ToolMessage
+from ..core.json import JsonObject
+from ..core.message import Message, Reply
 from ..core.model import Request
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.policy import Ancestor, Answer, Approver, Facts, Policy
@@ -67,6 +67,7 @@ from .cancel_watch import CancelWatch
 from .captured import captured
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
+from .holding import holder_of, rest_or_leave
 from .options import NO_OPTIONS, Emit, RunOptions
 from .recorded import check_bound, check_needed, checked_id, done_after, sound, unknown_run
 from .run import Run, Stopping
@@ -828,7 +829,7 @@ class Runner:
             sample=model.sample,
             price=model.price,
             trace=trace_id(run_id, started.trace),
-            holder=setting.holder or _holder_of(run_id, state, model.heard),
+            holder=setting.holder or holder_of(run_id, state, model.heard),
         )
         if (seconds := self.limits.seconds) is not None:
             budget.left_s = lambda: seconds - context.elapsed()
@@ -866,7 +867,7 @@ class Runner:
                 setting.above.brought.update(dict.fromkeys(path.outside()))
             if setting.holder is None:
                 assert context.holder is not None
-                _let_go(context.holder, paused=run.is_paused, comes_back=bool(started.conversation))
+                rest_or_leave(context.holder, paused=run.is_paused, comes_back=bool(started.conversation))
 
 
 def _shown_digest(tool: Tool) -> str:
@@ -876,27 +877,3 @@ def _shown_digest(tool: Tool) -> str:
 
 def _opened(journal: Journal | str | Path | None) -> Journal | None:
     return open_journal(journal) if isinstance(journal, str | Path) else journal
-
-
-def _holder_of(run_id: str, state: RunState, heard: Sequence[Message]) -> Holder:
-    """For whom toolsets keep sessions open during a run: its conversation, or the run itself."""
-    started = state.beginning()
-
-    def called() -> set[str]:
-        results = [said for said in heard if isinstance(said, ToolMessage) and not said.given]
-        told = {said.name for said in results if said.result.error is None}
-        return told | (state.succeeded() if state.requested else set())
-
-    conversation = f"conversation:{dumps([started.belongs_to, started.conversation])}"
-    name = conversation if started.conversation else f"run:{run_id}"
-    return Holder(started.principal, name, called, tenant=started.tenant)
-
-
-def _let_go(holder: Holder, *, paused: bool, comes_back: bool) -> None:
-    """A run is not under way any more: toolsets need not keep their sessions for it."""
-    if paused:
-        holder.pause()
-    elif comes_back:
-        holder.rest()
-    else:
-        holder.leave()
