@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from email import message_from_bytes, policy
+from html.parser import HTMLParser
 from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.etree import ElementTree
 
@@ -141,6 +142,135 @@ def test_a_value_of_markup_has_a_place_or_none(parts: list[str], is_html: bool, 
     assert bind_markup(filled, is_html=is_html) == f"{parts[0]}&lt;&amp;&quot;&#x27;&gt;{parts[1]}"
 
 
+LINKS: dict[str, dict[str, str | None]] = {
+    '<a href="{}">': {
+        "/a?b=1&c=2": "/a?b=1&c=2",
+        "https://example.org/": "https://example.org/",
+        "mailto:ada@example.org": "mailto:ada@example.org",
+        "javascript:alert(1)": None,
+        "JavaScript:alert(1)": None,
+        " java\tscript:alert(1)": None,
+        "vbscript:x": None,
+        "data:text/html,<script>": None,
+    },
+    "<a href='/notes/{}?a=1'>": {"a/b": "/notes/a%2Fb?a=1", "..": None, "x?to=eve#": "/notes/x%3Fto%3Deve%23?a=1"},
+    '<a href="{}://x">': {"javascript": None, "https": "https://x"},
+    '<img src="https://example.org/?a=1&amp;q={}&amp;z=2">': {
+        "x&to=eve": "https://example.org/?a=1&q=x%26to%3Deve&z=2",
+        '" onerror="x': "https://example.org/?a=1&q=%22%20onerror%3D%22x&z=2",
+    },
+    '<form action="https://{}/pay">': {
+        "example.org": "https://example.org/pay",
+        "evil.org/x?": None,
+        "a@evil.org": None,
+    },
+    '<a href="//{}/pay">': {"example.org": "//example.org/pay", "evil.org#": None},
+    '<a href="mailto:{}?subject=hi">': {
+        "ada+1@x.org": "mailto:ada+1@x.org?subject=hi",
+        "a?cc=b": "mailto:a%3Fcc%3Db?subject=hi",
+    },
+    '<a href="javascript:f(&quot;{}&quot;)">': {"1": None},
+    '<img srcset="{} 2x">': {"a.png": None},
+    '<a ping="{}">': {"https://x.org": None},
+    '<meta http-equiv="refresh" content="0;url={}">': {"/next": None},
+    '<meta content="{}" http-equiv="refresh">': {"0": None},
+    '<meta name="author" content="{}">': {"Ada: 1": "Ada: 1"},
+    '<object title="{}" data="/x">': {"javascript:": "javascript:"},
+}
+
+
+@pytest.mark.parametrize(("text", "value", "drawn"), [(text, *each) for text in LINKS for each in LINKS[text].items()])
+def test_a_value_in_a_link_of_html_stays_in_its_part_and_leads_to_no_code(
+    text: str, value: str, drawn: str | None
+) -> None:
+    before, behind = text.split("{}")
+    parts: list[Part] = [before, of(value), behind, "<p>", of("<"), "</p>"]
+    if drawn is None:
+        with pytest.raises(NoPlace):
+            bind_body("text/html", parts)
+        return
+    seen: list[tuple[str | None, ...]] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            seen.append(tuple(value for _, value in attrs))
+
+    reader = Reader()
+    reader.feed(bind_body("text/html", parts))
+    reader.close()
+    assert drawn in seen[0]
+    assert len(seen[0]) == len(re.findall(r"[\w-]+=[\"']", text))
+    assert seen[1:] == [()]
+
+
+def test_the_scripts_of_a_drawing_are_no_place() -> None:
+    for text in ("<svg onload='{}'/>", "<svg><script>{}</script></svg>", "<svg><a xlink:href='{}'/></svg>"):
+        before, behind = text.split("{}")
+        with pytest.raises(NoPlace):
+            bind_body("image/svg+xml", [before, of("javascript:x"), behind])
+
+
+@pytest.mark.parametrize(
+    ("parts", "bound"),
+    [
+        (["ls ", of("-rf"), ""], None),
+        (["ls ", of("a -- b"), " ", of("--x")], None),
+        (["ls ", of("a"), "-- ", of("-x")], None),
+        (["ls -- ", of("-rf")], "ls -- -rf"),
+        (["ls ", of("a"), " -- ", of("-x"), " ", of("-y")], "ls a -- -x -y"),
+    ],
+)
+def test_a_value_is_no_option_of_a_command(parts: list[Part], bound: str | None) -> None:
+    if bound is None:
+        with pytest.raises(NoPlace):
+            bind_shell(parts)
+    else:
+        assert bind_shell(parts) == bound
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["to=ada&", of("to"), "=eve"],
+        ["t%6f=ada&", of("to"), "=eve"],
+        [of("to"), "=eve&to=ada"],
+        [of("a"), "=1&", of("a"), "=2"],
+        ["a=%2", of("6to=eve")],
+        ["a=%", of("26to")],
+    ],
+)
+def test_a_value_is_no_second_field_of_a_name_and_no_half_of_an_escape(parts: list[Part]) -> None:
+    for bind in (bind_form, bind_query, lambda given: bind_address(["https://example.org/?", *given])):
+        with pytest.raises(NoPlace):
+            bind(parts)
+    assert bind_form(["a=1&a=2&", of("to"), "=", of("a")]) == "a=1&a=2&to=a"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["\\", of("d")],
+        ["\\x4", of("1")],
+        ["\\u{", of("41}")],
+        ["a{", of("5"), "}"],
+        ["a{1,", of("5"), "}"],
+        ["(?", of(":x"), ")"],
+        ["(?P<", of("x"), ">a)"],
+        ["x", of("ab"), "*"],
+        ["x", of("ab"), "", "{2}"],
+    ],
+)
+def test_a_value_of_a_pattern_means_nothing_but_itself(parts: list[Part]) -> None:
+    with pytest.raises(NoPlace):
+        bind_pattern(parts)
+
+
+def test_a_pattern_that_passes_over_blanks_or_counts_groups_reads_a_value_as_it_is() -> None:
+    assert re.fullmatch(bind_pattern(["(?x) ^", of("a b#c\n"), "$"]), "a b#c\n")
+    assert re.fullmatch(bind_pattern(["(a)\\1", of("0"), ""]), "aa0")
+    assert re.fullmatch(bind_pattern(["(?:", of("ab"), ")*\\\\", of("d")]), "abab\\d")
+
+
 def test_a_value_of_a_form_in_parts_has_a_place_or_none() -> None:
     type_, head = "multipart/form-data; boundary=b", '--b\r\nContent-Disposition: form-data; name="'
     good: list[Part] = [head, of('x"; y="\r\n'), '"\r\n\r\n', of("a\r\n\r\n--c"), "\r\n--b--\r\n"]
@@ -151,6 +281,8 @@ def test_a_value_of_a_form_in_parts_has_a_place_or_none() -> None:
         [head, 'n"\r\n\r\n', of("\r\n--b"), "\r\n--b--"],
         [head, 'n"\r\n\r\n', of("\r\n--"), "b\r\n--b--"],
         [head, 'n"\r\n\r\n', of("\r\n-"), of("-b"), "\r\n--b--"],
+        [head, 'to"\r\n\r\nada\r\n', head, of("to"), '"\r\n\r\neve\r\n--b--'],
+        [head, of("x\\"), '"\r\n\r\n1\r\n--b--'],
     )
     for parts in bad:
         with pytest.raises(NoPlace):

@@ -7,7 +7,8 @@ leads. Every other value stands in the host, in one segment of the path, or in t
 from __future__ import annotations
 
 import re
-from urllib.parse import quote
+from collections.abc import Sequence
+from urllib.parse import quote, unquote_plus
 
 from .part import Given, Later, NoPlace, Parts, check_count
 
@@ -22,6 +23,13 @@ _PORT = re.compile(r"[0-9]{1,5}")
 _QUERY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?\[\]-]|%[0-9A-Fa-f]{2})*")
 _TWO_MEANINGS = re.compile(r"[\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
 _SEGMENT_DOTS = re.compile(r"(?i)(?:\.|%2e){0,2}")
+_HALF_ESCAPE = re.compile(r"%[0-9A-Fa-f]?\Z")
+_SCHEME_OF = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_UNSEEN = re.compile(r"[\x00-\x20\x7f]")
+_LINK_SCHEMES = {"http": "", "https": "", "ftp": "", "cid": "@", "mailto": "@+", "tel": "+"}
+"""The schemes of links with values, and the characters that are not encoded in such a link."""
+
+Span = tuple[int, int]
 
 
 def percent_encoded(text: str, safe: str = UNRESERVED) -> str:
@@ -51,7 +59,7 @@ def bind_address(parts: Parts) -> str:
     'https://example.org/notes/a%2Fb?q=x%26y%3D1'
     """
     check_count(parts)
-    written, spans = "", list[tuple[int, int]]()
+    written, spans = "", list[Span]()
     for index, part in enumerate(parts):
         if isinstance(part, str | Later):
             written += part if isinstance(part, str) else part.text
@@ -63,7 +71,64 @@ def bind_address(parts: Parts) -> str:
             spans.append((len(written), len(written) + len(found)))
             written += found
     _check_parts(written, spans)
+    _check_names_behind(written, spans)
     return written
+
+
+def bind_link(parts: Parts) -> list[str]:
+    """An address within another text, such as `href` of HTML, absolute or not: how each part is written.
+
+    A value at the beginning is an address; one of a scheme that carries out code, such as `javascript:`, is refused.
+
+    Raises:
+        NoPlace: a value can not stand at its place.
+
+    >>> bind_link(["/notes/", Given.of("a/b"), "?q=", Given.of("x&y=1")])
+    ['/notes/', 'a%2Fb', '?q=', 'x%26y%3D1']
+    """
+    texts, written, spans = list[str](), "", list[Span]()
+    for index, part in enumerate(parts):
+        text = part if isinstance(part, str) else part.text
+        if isinstance(part, Given) and part.encoded != "raw":
+            if written.strip():
+                text = _in_link(written, part, parts[index + 1] if index + 1 < len(parts) else "")
+                spans.append((len(written), len(written) + len(text)))
+            else:
+                _check_link_scheme(f"{text}{''.join(each for each in parts[index + 1 :] if isinstance(each, str))}")
+        texts.append(text)
+        written += text
+    _check_parts(written, spans)
+    _check_names_behind(written, spans)
+    return texts
+
+
+def _in_link(written: str, given: Given, following: object) -> str:
+    """A value behind the beginning of a link."""
+    link = f"https:{written}" if written.startswith("//") else written
+    if _AUTHORITY.match(link):
+        return _bound(link, given, following, after_value=False)
+    safe = _check_link_scheme(link)
+    check_escape(link)
+    if given.encoded == "query_string" and "?" in link:
+        return checked_query(given.text)
+    if "?" in link or "#" in link:
+        return percent_encoded(given.text)
+    if not safe:
+        _check_segment(given.text)
+    return percent_encoded(given.text, UNRESERVED + safe)
+
+
+def _check_link_scheme(link: str) -> str:
+    """The characters that are not encoded in a link of this scheme.
+
+    Raises:
+        NoPlace: the scheme is none that only leads somewhere. Readers skip blanks and control characters in it.
+    """
+    found = _SCHEME_OF.match(_UNSEEN.sub("", link))
+    scheme = found[1].lower() if found is not None else "https"
+    if scheme not in _LINK_SCHEMES:
+        raise NoPlace(f"expected an address without a scheme, or one of {', '.join(_LINK_SCHEMES)}")
+    return _LINK_SCHEMES[scheme]
 
 
 def _bound(written: str, given: Given, following: object, *, after_value: bool) -> str:
@@ -75,6 +140,7 @@ def _bound(written: str, given: Given, following: object, *, after_value: bool) 
         return _in_authority(authority[1], given.text, following if isinstance(following, str) else None)
     if _AUTHORITY.match(written) is None and _SCHEME.fullmatch(written):
         raise NoPlace("expected the value at the beginning of the address, or behind its host")
+    check_escape(written)
     if given.encoded == "query_string":
         if "?" not in written:
             raise NoPlace("expected a ? before a value that is declared a query_string")
@@ -127,6 +193,45 @@ def _check_parts(written: str, spans: list[tuple[int, int]]) -> None:
                 raise NoPlace("expected a value that is not '.', '..' or empty, since it is a part of the path")
 
 
+def check_escape(written: str) -> None:
+    """Whether a value behind an author's words stays a value: the digits of `%2` may not come from a value.
+
+    Raises:
+        NoPlace: no.
+    """
+    if _HALF_ESCAPE.search(written):
+        raise NoPlace("expected no value within an escape: two digits behind each %")
+
+
+def _check_names_behind(written: str, spans: Sequence[Span]) -> None:
+    """Whether no value is the name of another field in the query of an address."""
+    mark = re.search(r"[?#]", written)
+    if mark is not None and mark[0] == "?":
+        begin = mark.end()
+        check_names(written[begin:].partition("#")[0], [(start - begin, stop - begin) for start, stop in spans])
+
+
+def check_names(fields: str, spans: Sequence[Span]) -> None:
+    """Whether no value is the name of another field, which a receiver could take for the field of the author.
+
+    Args:
+        fields: a query or a form.
+        spans: where values stand in it.
+
+    Raises:
+        NoPlace: a value is such a name.
+    """
+    names, by_value, begin = list[str](), set[str](), 0
+    for each in fields.split("&"):
+        name = each.partition("=")[0]
+        names.append(unquote_plus(name))
+        if any(start < begin + len(name) and stop > begin for start, stop in spans):
+            by_value.add(names[-1])
+        begin += len(each) + 1
+    if any(names.count(name) > 1 for name in by_value):
+        raise NoPlace("expected a value that is not the name of another field")
+
+
 def checked_query(text: str) -> str:
     """A text that its author declares as a query.
 
@@ -147,14 +252,19 @@ def bind_query(parts: Parts) -> str:
     >>> bind_query(["a=", Given.of("1&b=2")])
     'a=1%26b%3D2'
     """
-    written = ""
+    written, spans = "", list[Span]()
     for part in parts:
-        if not isinstance(part, Given):
+        if not isinstance(part, Given) or part.encoded == "raw":
             written += part if isinstance(part, str) else part.text
-        elif part.encoded == "raw":
-            written += part.text
-        else:
-            written += checked_query(part.text) if part.encoded == "query_string" else percent_encoded(part.text)
+            continue
+        check_escape(written)
+        if part.encoded == "query_string":
+            written += checked_query(part.text)
+            continue
+        found = percent_encoded(part.text)
+        spans.append((len(written), len(written) + len(found)))
+        written += found
+    check_names(written, spans)
     return written
 
 

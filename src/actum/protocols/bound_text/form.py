@@ -10,10 +10,12 @@ from urllib.parse import quote_plus
 from msgspec import Struct
 
 from ...core.json import JsonObject, dumps
-from .address import checked_query
+from .address import Span, check_escape, check_names, checked_query
 from .part import Given, NoPlace, Parts, check_count
 
 _BLANK_LINE = re.compile(r"\r?\n\r?\n")
+_NAME_BEGUN = re.compile(r"(?i)[;\s]name=\"[^\"]*\Z")
+_NAME_OF_PART = re.compile(r"(?i)[;\s]name=\"([^\"]*)\"")
 
 
 def form_encoded(text: str) -> str:
@@ -37,14 +39,19 @@ def bind_form(parts: Parts) -> str:
     >>> bind_form(["note=", Given.of("a&b=1"), "&z=1"])
     'note=a%26b%3D1&z=1'
     """
-    written = ""
+    written, spans = "", list[Span]()
     for part in parts:
-        if not isinstance(part, Given):
+        if not isinstance(part, Given) or part.encoded in ("raw", "form"):
             written += part if isinstance(part, str) else part.text
-        elif part.encoded in ("raw", "form"):
-            written += part.text
-        else:
-            written += checked_query(part.text) if part.encoded == "query_string" else form_encoded(part.text)
+            continue
+        check_escape(written)
+        if part.encoded == "query_string":
+            written += checked_query(part.text)
+            continue
+        found = form_encoded(part.text)
+        spans.append((len(written), len(written) + len(found)))
+        written += found
+    check_names(written, spans)
     return written
 
 
@@ -122,10 +129,11 @@ def bind_multipart(media_type: str, parts: Parts) -> str:
             text = part if isinstance(part, str) else part.text
             place.read(text)
         else:
-            text = in_quotes(part.text) if place.is_in_header() else part.text
+            text = place.in_header(part.text) if place.is_in_header() else part.text
         written.append(text)
     whole = "".join(written)
     _check_boundaries(mark, whole, parts)
+    place.check_names(whole)
     return whole
 
 
@@ -140,6 +148,7 @@ class _PartPlace:
         self._mark = mark
         self._has_begun = False
         self._header: str | None = None
+        self._has_name = False
 
     def read(self, text: str) -> None:
         """Go on by words of the author."""
@@ -164,8 +173,31 @@ class _PartPlace:
         line = self._header.rpartition("\n")[2]
         if line.count('"') % 2 == 0:
             raise NoPlace("expected the value within quotes, since it stands in the header of a part")
+        self._has_name = self._has_name or bool(_NAME_BEGUN.search(line))
         self._header = '"'  # short, however many values follow
         return True
+
+    def in_header(self, text: str) -> str:
+        """A value within quotes in the header of a part.
+
+        Raises:
+            NoPlace: some readers would take the quote behind the value for a part of the value.
+        """
+        if "\\" in text:
+            raise NoPlace("expected a value without \\ in the header of a part")
+        return in_quotes(text)
+
+    def check_names(self, written: str) -> None:
+        """Whether no value is the name of another part.
+
+        Raises:
+            NoPlace: a value is.
+        """
+        if self._has_name:
+            headers = (_BLANK_LINE.split(each, 1)[0] for each in written.split(self._mark))
+            names = [found[1] for found in map(_NAME_OF_PART.search, headers) if found is not None]
+            if len(set(names)) < len(names):
+                raise NoPlace("expected a value that is not the name of another part of the form")
 
 
 def _check_boundaries(mark: str, written: str, parts: Parts) -> None:

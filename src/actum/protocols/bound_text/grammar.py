@@ -15,10 +15,21 @@ from .markup import bind_markup
 from .part import Given, NoPlace, Parts, joined
 
 _SYNTAX = re.compile(r"[\\^$.*+?()\[\]{}|/]")
+_BLANK = re.compile(r"[-#&~,=<>!%:;@'`\"\s\u2028\u2029]")
+"""Characters that mean something in classes of characters, or in patterns whose blanks and comments are passed over."""
+_DIGIT = re.compile(r"^[0-9]")
+"""At the beginning of a value: it could go on with an escape before it, such as `\\1`."""
+_HALF_PATTERN = re.compile(
+    r"(?<!\\)(?:\\\\)*(?:\\(?:x[0-9A-Fa-f]?|u[0-9A-Fa-f]{0,3}|c|[pPk](?:\{[^}]*|<[^>]*)?)?|\(\?[^:)=!>]*|\{[0-9,]*)\Z"
+)
+
+_WORDS_LOOKED_AT = 200
+"""The number of characters before a value that are looked at."""
 
 
 def bind_shell(parts: Parts) -> str:
     """A command line for a POSIX shell: a value is one word. It has no place within quotes, or beside other letters.
+    A value that begins with `-` would be an option, so that it has a place only behind the word `--`.
 
     Raises:
         NoPlace: a value can not stand at its place.
@@ -26,13 +37,17 @@ def bind_shell(parts: Parts) -> str:
     >>> bind_shell(["grep -- ", Given.of("a; rm x"), " notes.txt"])
     "grep -- 'a; rm x' notes.txt"
     """
-    written = ""
+    written, takes_options = "", True
     for part in parts:
         if not isinstance(part, Given) or part.encoded == "raw":
-            written += part if isinstance(part, str) else part.text
+            text = part if isinstance(part, str) else part.text
+            takes_options = takes_options and not re.search(r"\s--\s", text if written else f" {text}")
+            written += text
             continue
         if not re.fullmatch(r"[^\\\"'`#$<>&|;(){}]*\s", written) or "\0" in part.text:
             raise NoPlace("expected the value as a word of its own, before any quotes and other signs of the shell")
+        if takes_options and part.text.startswith("-"):
+            raise NoPlace("expected a value that does not begin with -, or the word -- before it")
         written += shlex.quote(part.text)
     return written
 
@@ -51,17 +66,33 @@ def bind_statement(parts: Parts) -> str:
 def bind_pattern(parts: Parts) -> str:
     """A regular expression: a value is the text that it is (as `RegExp.escape` writes it).
 
+    Raises:
+        NoPlace: a value stands within an escape, a group's beginning or a count, or a count stands behind it.
+
     >>> bind_pattern(["^", Given.of("a.b"), "$"])
     '^a\\\\.b$'
     """
-    return "".join(
-        part
-        if isinstance(part, str)
-        else part.text
-        if not isinstance(part, Given) or part.encoded == "raw"
-        else _SYNTAX.sub(r"\\\g<0>", part.text).replace("-", r"\x2d")
-        for part in parts
-    )
+    written, before, after_value = "", "", False
+    for part in parts:
+        if not isinstance(part, Given) or part.encoded == "raw":
+            text = part if isinstance(part, str) else part.text
+            if after_value and text[:1] in tuple("*+?{"):
+                raise NoPlace("expected no count behind a value: write (?: and ) around the value")
+            after_value = after_value and not text
+            before = (before + text)[-_WORDS_LOOKED_AT:]
+            written += text
+            continue
+        if _HALF_PATTERN.search(before):
+            raise NoPlace("expected no value within an escape, within a count, or at the beginning of a group")
+        text = _BLANK.sub(_by_number, _SYNTAX.sub(r"\\\g<0>", part.text))
+        written += _DIGIT.sub(_by_number, text) if before[-1:].isdigit() else text
+        before, after_value = "", True
+    return written
+
+
+def _by_number(found: re.Match[str]) -> str:
+    """A character as a regular expression writes it by its number."""
+    return f"\\x{ord(found[0]):02x}" if ord(found[0]) < 256 else f"\\u{ord(found[0]):04x}"
 
 
 Bind = Callable[[Parts], str]
@@ -77,6 +108,7 @@ _BINDERS: dict[str, Bind] = {
     "text/xml": bind_markup,
     "text/html": partial(bind_markup, is_html=True),
     "application/xhtml+xml": partial(bind_markup, is_html=True),
+    "image/svg+xml": partial(bind_markup, is_html=True),
     "application/sql": bind_statement,
     "application/x-sh": bind_shell,
     "text/x-shellscript": bind_shell,
