@@ -93,6 +93,44 @@ async def test_a_message_is_given_up_after_a_day_and_a_private_address_is_never_
     await fetcher.aclose()
 
 
+@pytest.mark.row("P5")
+async def test_many_messages_of_one_user_are_sent_as_fast_as_the_address_takes_them_four_at_a_time(
+    store: Store,
+) -> None:
+    """The clock stands still: nothing waits for the next look at the outbox."""
+
+    class Busy(Receiver):
+        under_way = most = 0
+
+        async def send(self, method: str, url: str, **about: object) -> Fetched:
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            await asyncio.sleep(0)
+            self.under_way -= 1
+            return await super().send(method, url, **about)
+
+    clock = FakeClock()
+    journal = store.open(clock=clock)
+    desk = Desk(journal, clock)
+    for number in range(11):
+        options = TaskOptions(webhook="https://hooks.example.org/t", unique_key=str(number))
+        await desk.attempt((await desk.accept(options=options)).run_id)
+    assert journal.tasks is not None
+    outbox = journal.tasks.outbox
+    receiver = Busy(*[500] * 3, *[204] * 8)
+    running = asyncio.create_task(WebhookSender(journal, receiver, lambda _: [SECRET], clock=clock).run())
+    await until(lambda: len(receiver.got) == 11 and receiver.under_way == 0)
+    for _ in range(1000):  # the last answers are still to be noted
+        if await outbox.counts() == (3, 0):
+            break
+        await asyncio.sleep(0)
+    assert await outbox.counts() == (3, 0)  # three wait for their next try
+    assert receiver.most <= 4
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
 async def test_a_message_that_was_given_up_is_dropped_by_the_first_hourly_look_after_its_time(store: Store) -> None:
     clock = FakeClock()
     journal = store.open(clock=clock)

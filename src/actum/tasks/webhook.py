@@ -78,16 +78,18 @@ class WebhookSender:
         self._kept_s = kept_s
         self._dropped = -DROP_S
         self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._has_room = asyncio.Event()
 
     async def run(self) -> None:
         """Send messages until this is cancelled."""
         try:
             while True:
+                self._has_room.clear()
                 try:
                     await self._begin()
                 except JournalError as error:
                     log.warning("the outbox of webhooks can not be read: %s", error)
-                await self._clock.sleep(POLL_S)
+                await self._pause()
         finally:
             jobs = list(self._jobs.values())
             for job in jobs:
@@ -106,12 +108,25 @@ class WebhookSender:
             self._dropped = self._clock.monotonic()
             await self._outbox.drop(now - self._kept_s)
 
+    async def _pause(self) -> None:
+        """Wait until messages may be due, or until one that was on its way has made room for another."""
+        if not self._jobs:
+            await self._clock.sleep(POLL_S)
+            return
+        waits = {asyncio.ensure_future(self._clock.sleep(POLL_S)), asyncio.ensure_future(self._has_room.wait())}
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+
     def _forget(self, id: str, job: asyncio.Task[None]) -> None:
         self._jobs.pop(id, None)
 
     async def _tried(self, id: str) -> None:
         with suppress(Busy, JournalError):
             await self.send(id)
+            self._has_room.set()  # not after a failure of ours: the same message would be tried again at once
 
     async def send(self, id: str) -> bool:
         """Try to send a message.
