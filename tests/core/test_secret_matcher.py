@@ -16,11 +16,12 @@ from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from actum.core.call import TextPart, ToolResult
 from actum.core.json import Json
+from actum.core.secrets.encoded_text import packed
 from actum.core.secrets.matcher import ENCODED_LENGTH_MIN, SecretMatcher
 from actum.core.secrets.redaction import NO_REDACTION, RedactedStream
 from tests.endurance import some
@@ -78,6 +79,12 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "no width between": "\u200b".join,
     "soft hyphens between": "\u00ad".join,
     "a byte order mark between": "\ufeff".join,
+    "selectors of variations between": "\ufe0f".join,
+    "joiners of graphemes between": "\u034f".join,
+    "Hangul fillers between": "\u3164".join,
+    "tags between": "\U000e0041".join,
+    "zeros between": "\0".join,
+    "other control characters between": "\x1b\x7f\u0085".join,
 }
 NESTED: dict[str, Callable[[str], str]] = {
     "hex of base64": lambda text: base64.b64encode(text.encode()).hex(),
@@ -90,6 +97,12 @@ NESTED: dict[str, Callable[[str], str]] = {
         "".join(f"%{byte:02x}" for byte in text.encode()).encode()
     ).decode(),
     "percent of base64, each sign": lambda text: "".join(f"%{byte:02x}" for byte in base64.b64encode(text.encode())),
+    "UTF-16 of base64 in base64": lambda text: base64.b64encode(
+        base64.b64encode(text.encode()).decode().encode("utf-16-le")
+    ).decode(),
+    "base64 of hex with 0x": lambda text: base64.b64encode(
+        ", ".join(f"0x{byte:02x}" for byte in text.encode()).encode()
+    ).decode(),
     "hex of base64, blanks between": lambda text: " ".join(base64.b64encode(text.encode()).hex()),
 }
 BASE85: dict[str, Callable[[bytes], bytes]] = {
@@ -112,6 +125,9 @@ MISSED: dict[str, Callable[[str], str]] = {
     ),
     "hex in base85": lambda text: base64.b85encode(text.encode().hex().encode()).decode(),
     "base85 in hex": lambda text: base64.b85encode(text.encode()).hex(),
+    "no width between, in hex": lambda text: "\u200b".join(text).encode().hex(),
+    "blanks between the signs of escapes": lambda text: " ".join(quote(text, safe="")),
+    "octal numbers as Python writes them": lambda text: ", ".join(oct(byte) for byte in text.encode()),
     "Z85": lambda text: base64.b85encode(text.encode()).decode().translate(str.maketrans(_RFC_1924, _Z85)),
     "its half": lambda text: text[: len(text) // 2],
 }
@@ -226,6 +242,7 @@ def test_of_what_stands_around_a_secret_nothing_is_lost() -> None:
 def test_any_secret_is_found_in_any_encoding(secret: str, before: str, behind: str, data: st.DataObject) -> None:
     wrap = data.draw(st.sampled_from([*WRAPPINGS.values()]))
     encode = data.draw(st.sampled_from([*ENCODINGS.values()]))
+    assume(len(packed(secret.encode())) >= ENCODED_LENGTH_MIN)  # else what is spread out is too short to be looked for
     assert SecretMatcher([secret]).find(f"... {wrap(encode(before + secret + behind))} ...")
 
 

@@ -55,10 +55,22 @@ _QUOTED_PRINTABLE = re.compile(b"(%b)" % _QUOTED)  # by itself: `key=ab12` looks
 _LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
 _BLANK = b" \t\n\r\v\f"
-_WIDE_BLANKS = (  # in UTF-8: no-break space and soft hyphen; blanks of many widths, of none, marks of direction
-    (re.compile(rb"\xc2[\xa0\xad]"), b"  "),
-    (re.compile(rb"\xe2\x80[\x80-\x8f\xa8-\xaf]|\xe2\x81[\x9f-\xaf]|\xe3\x80\x80|\xef\xbb\xbf|\xe1\xa0\x8e"), b"   "),
+_SPREAD = bytes(set(range(0x20)) | {0x7F} | set(_BLANK))
+"""Blanks, line breaks and the other control characters: a terminal shows nothing in their place."""
+_UNSEEN_IN_UTF8 = (
+    (re.compile(rb"\xc2[\x80-\xa0\xad]|\xcd\x8f|\xd8\x9c"), b"  "),
+    (
+        re.compile(
+            rb"\xe2\x80[\x80-\x8f\xa8-\xaf]|\xe2\x81[\x9f-\xaf]|\xe3\x80\x80|\xe3\x85\xa4|\xef\xbb\xbf|\xef\xb8[\x80-\x8f]"
+            rb"|\xef\xbe\xa0|\xef\xbf[\xb0-\xbb]|\xe1\xa0[\x8b-\x8f]|\xe1\x85[\x9f\xa0]|\xe1\x9a\x80|\xe1\x9e[\xb4\xb5]"
+        ),
+        b"   ",
+    ),
+    (re.compile(rb"\xf3\xa0[\x80-\x87][\x80-\xbf]|\xf0\x9d\x85[\xb3-\xba]|\xf0\x9b\xb2[\xa0-\xa3]"), b"    "),
 )
+"""What Unicode calls white space, control characters and "default ignorable": marks of direction, selectors of
+variations, fillers, tags and joiners that nobody sees.
+"""
 
 
 class Encoding(Struct, frozen=True):
@@ -110,7 +122,7 @@ _OCTAL_LEAST = 12
 _OCTAL = bytes.maketrans(b"01234567", bytes(range(8)))
 _HUNDREDS = bytes(value if value < 4 else 0 for value in range(256))
 
-_IN_RUNS = _UPPER + _LOWER + _DIGITS + b"+/-_=%&\\#;:" + _BLANK
+_IN_RUNS = _UPPER + _LOWER + _DIGITS + b"+/-_=%&\\#;:,{}\0" + _BLANK  # zeros: UTF-16
 _RUNS = bytes(120 if byte in _IN_RUNS else 10 for byte in range(256))
 _RUN_LEAST = 8
 
@@ -286,14 +298,23 @@ def _in_utf8(text: str) -> bytes:
     return text.encode(errors="surrogatepass")
 
 
-def _packed(reading: TextReading) -> TextReading:
-    """The reading without blanks, line breaks and characters without width."""
-    data = reading.data
+def packed(text: bytes) -> bytes:
+    """A text in UTF-8 without blanks, line breaks, control characters and characters without width."""
+    return _with_plain_blanks(text).translate(None, _SPREAD)
+
+
+def _with_plain_blanks(data: bytes) -> bytes:
     if not data.isascii():
-        for blank, spaces in _WIDE_BLANKS:
-            data = blank.sub(spaces, data)
-    kept = data.translate(None, _BLANK)
-    return TextReading(kept, "packed", reading, _Kept(data, _BLANK).origin)
+        for unseen, spaces in _UNSEEN_IN_UTF8:
+            data = unseen.sub(spaces, data)
+    return data
+
+
+def _packed(reading: TextReading) -> TextReading:
+    """The reading without blanks, line breaks, control characters and characters without width."""
+    data = _with_plain_blanks(reading.data)
+    kept = data.translate(None, _SPREAD)
+    return TextReading(kept, "packed", reading, _Kept(data, _SPREAD).origin)
 
 
 class _Kept:

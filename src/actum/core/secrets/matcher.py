@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import AnyStr
 
 from ..json import dumps, whole_text
-from .encoded_text import Kind, Span, TextReading, readings, unescaped
+from .encoded_text import Kind, Span, TextReading, packed, readings, unescaped
 
 VALUE_LENGTH_MIN = 4
 """A known secret shorter than this is not looked for: it would be found everywhere."""
@@ -79,9 +79,8 @@ class SecretMatcher:
         if len(secret) < ENCODED_LENGTH_MIN:
             return
         forms = list(_forms(secret))
-        packed = (b"".join(form.split()) for form in forms)
         self._of_kind["plain"] |= dict.fromkeys(forms)
-        self._of_kind["packed"] |= dict.fromkeys(form for form in packed if len(form) >= ENCODED_LENGTH_MIN)
+        self._of_kind["packed"] |= dict.fromkeys(form for form in map(packed, forms) if len(form) >= ENCODED_LENGTH_MIN)
         self._of_kind["decoded"] |= dict.fromkeys((*forms, *_wide_forms(secret)))
         self._groups |= _base85_forms(secret)
         digits = secret.strip().lstrip("+-0")
@@ -131,11 +130,11 @@ class SecretMatcher:
                 if kind == "packed":
                     yield from self._find_groups(alike)
 
-    def _find_groups(self, packed: list[TextReading]) -> Iterator[Span]:
-        whole = b"\0".join(reading.data for reading in packed)
+    def _find_groups(self, among: list[TextReading]) -> Iterator[Span]:
+        whole = b"\0".join(reading.data for reading in among)
         for group, (before, behind) in self._groups.items():
             if group in whole:
-                for reading in packed:
+                for reading in among:
                     for span in _places(reading.data, (group,)):
                         assert reading.parent is not None
                         yield reading.parent.in_text(_widened(reading, span, before=before, behind=behind))
@@ -244,11 +243,11 @@ def _base85_forms(secret: str) -> Iterator[tuple[bytes, tuple[bool, bool]]]:
                 yield base64.b85encode(inside), ends
 
 
-def _widened(packed: TextReading, span: Span, *, before: bool, behind: bool) -> Span:
+def _widened(reading: TextReading, span: Span, *, before: bool, behind: bool) -> Span:
     """Where groups of base85 stand in what was packed, with the groups beside them that hold more of the secret."""
-    assert packed.parent is not None
-    begin, end = packed.in_parent(span)
-    data = packed.parent.data
+    assert reading.parent is not None
+    begin, end = reading.in_parent(span)
+    data = reading.parent.data
     least, most = begin - 5 if before else begin, end + 5 if behind else end
     while begin > max(0, least) and 32 < data[begin - 1] < 127:
         begin -= 1
