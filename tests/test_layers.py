@@ -141,6 +141,7 @@ DOORS: dict[str, set[str]] = {
     "actum.storage.secret_key": {"keyring"},
     "actum.toolsets.a2a.toolset": {"actum.toolsets.a2a.signing"},
     "actum.protocols.source_text": {"ruamel.yaml", "ruamel.yaml.error"},
+    "actum.triggers.states": {"actum.triggers.schedule"},
     "actum.workflow.template": {"jinja2"},
 }
 """Which file imports which modules late, inside a function, because they are heavy, optional, or change the process.

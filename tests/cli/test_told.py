@@ -32,7 +32,7 @@ _REPLACED = (
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?([+-]\d\d:\d\d)?)?"), "TIME"),
     (re.compile(r"\b\d\d:\d\d:\d\d\.\d{3}\b"), "CLOCK"),
     (re.compile(r"(?<=,)\d{10}\.\d+(?=,)"), "N"),
-    (re.compile(r'("(?:at|asked_at|waited_s|seconds|elapsed)": )[\d.e-]+'), r"\1N"),
+    (re.compile(r'("(?:at|next|asked_at|waited_s|seconds|elapsed)": )[\d.e-]+'), r"\1N"),
     (re.compile(r"(<1|[\d.]+) (ms|s)\b|\d+ min \d+ s|\d+ h \d+ min"), "SPAN"),
     (re.compile(r"\b[A-Za-z0-9_-]{22,}(?=\")"), "KEY"),
     (re.compile(r" {2,}"), "  "),

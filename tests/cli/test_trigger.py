@@ -35,11 +35,21 @@ def test_a_trigger_is_added_listed_fired_once_and_removed_and_the_rest_of_the_fi
         "press": {"workflow": "lamp", "secret": "switch", "signature": "github"},
         "dawn": {"workflow": "lamp", "schedule": "0 7 * * *"},
     }
-    listed = run("trigger", "list")
-    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["press", "dawn"]
-    assert json.loads(run("trigger", "list", "--json").stdout)["dawn"]["schedule"] == "0 7 * * *"
-
     record = ("--journal", "runs.db")
+    listed = run("trigger", "list", *record)
+    assert [line.split()[0] for line in listed.stdout.splitlines() if line[:1] in "pd"] == ["press", "dawn"], (
+        listed.stdout
+    )
+    dawn = json.loads(run("trigger", "list", "--json", *record).stdout)["items"][1]
+    assert (dawn["name"], dawn["schedule"], dawn["paused"]) == ("dawn", "0 7 * * *", False)
+
+    paused = run("trigger", "pause", "press", *record)
+    assert (paused.exit_code, "press is paused" in paused.stderr) == (0, True), paused.stderr
+    refused = run("trigger", "fire", "press", "--data", "{}", *record)
+    assert (refused.exit_code, "actum trigger resume press" in refused.stderr) == (2, True), refused.stderr
+    assert "paused" in run("trigger", "list", *record).stdout
+    assert run("trigger", "resume", "press", *record).exit_code == 0
+    assert run("trigger", "pause", "none", *record).exit_code == 2
     first = run("trigger", "fire", "press", "--data", "{}", "--id", "e1", "--json", *record)
     again = run("trigger", "fire", "press", "--data", "{}", "--id", "e1", "--json", *record)
     told = [json.loads(each.stdout) for each in (first, again)]

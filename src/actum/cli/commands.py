@@ -272,13 +272,15 @@ COMMANDS: Mapping[str, KnownCommand] = {
     ),
     "trigger": KnownCommand(
         "services.trigger:app",
-        "What begins runs by itself: add a trigger, list, fire, remove.",
+        "What begins runs by itself: add a trigger, list, fire, pause, resume, remove.",
         {
+            "list": "List the triggers.",
+            "pause": "Pause a trigger: it begins nothing, at any server of this journal, until `actum trigger resume`.",
+            "resume": "Have a trigger begin runs again. A schedule does not make up for what it missed.",
             "add": (
                 "Add a trigger to the actum.toml of this folder. With none of --schedule, --file and --resource, it "
                 "is a webhook."
             ),
-            "list": "List the triggers.",
             "fire": "Tell a trigger of an event. The run is a task: `actum serve` or `actum worker` carries it out.",
             "remove": "Remove a trigger from the actum.toml of this folder. Runs that it began go on.",
         },

@@ -16,6 +16,7 @@ from ..server.api.api import Api, GivenAgents, Tasking
 from ..server.published import PublishedOffer, TenantAgents
 from ..server.workflows import GivenWorkflows, WorkflowsByName
 from ..toolsets.declared.published import TenantTools
+from ..triggers.states import TriggerStates
 from .agents import Agents, list_tools
 from .features import features_of, take_into_use
 from .journals import open_journal
@@ -53,7 +54,15 @@ async def open_application(settings: Settings, tools: Sequence[Toolish] = ()) ->
         secrets = kept_secrets(os.environ)
         async with _published(settings, journal, tools, workflows_in) as offer:
             yield Api(
-                runner, GivenAgents({}), SystemClock(), tasking, offer.workflows, features, secrets, published=offer
+                runner,
+                GivenAgents({}),
+                SystemClock(),
+                tasking,
+                offer.workflows,
+                features,
+                secrets,
+                published=offer,
+                triggers=TriggerStates(settings.triggers, journal.positions),
             )
     finally:
         await journal.close()

@@ -216,6 +216,7 @@ def _trigger_routes(
     """The webhooks of the triggers, beside what watches files, schedules and resources."""
     go_on = partial(go_on_with_woken, api)
     intake = open_triggers(settings, os.environ, workflows, agents, queue, journal, go_on)
+    api.triggers = intake.states
     watcher = Watcher(intake, Path.cwd(), open_resources(settings, os.environ))
     return TriggerRoutes(intake, open_senders(settings, os.environ, intake, SystemClock()), watcher)
 

@@ -6,7 +6,7 @@
     404   there is no such trigger, or nothing waits for the event
     413   the body is too long                      415   the body is neither JSON nor a text
     422   the inputs do not fit the workflow
-    409   what the trigger begins is not allowed
+    409   what the trigger begins is not allowed, or the trigger is paused
     429   the trigger begins no more for now, or too many tasks wait
     503   nothing can be written, or what the trigger begins is not there now
 
@@ -32,6 +32,7 @@ from ..core.process.worker_thread import off_loop
 from ..features.refusal import Refusal
 from ..triggers.event import TriggerEvent, event_id, kind_of
 from ..triggers.intake import TakenEvent, TargetAway, TooManyEvents, TriggerIntake
+from ..triggers.states import TriggerPaused
 from ..triggers.watch import Watcher
 from .api.problem import encoded
 from .paths import OtherPath
@@ -136,6 +137,8 @@ class TriggerRoutes:
     async def _taken(self, event: TriggerEvent) -> TakenEvent:
         try:
             return await self._intake.take(event)
+        except TriggerPaused:
+            raise Refusal(409, "paused", "This trigger is paused: it begins nothing.") from None
         except TooManyEvents as error:
             raise Refusal(429, "too_many", f"{error}.", retry_after=error.wait_s) from None
         except TargetAway as error:

@@ -36,7 +36,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route, compile_path
+from starlette.routing import BaseRoute, Match, Mount, Route, compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..core.clock import SystemClock
@@ -439,7 +439,7 @@ class WebApplication:
     def _door_of(self, scope: Scope) -> _Entry | None:
         sharing = self._by_segment.get(_segment(scope["path"]), ())
         if len(sharing) > 1:  # rare: most route groups are known by the first part of the path
-            return next((each for each in sharing if any(_matches(route, scope) for route in each.group.routes)), None)
+            return _best_of(sharing, scope)
         return sharing[0] if sharing else None
 
     def _place(self, settings: WebApplicationSettings, caller: Hashable) -> _Place:
@@ -815,6 +815,21 @@ def _path(route: BaseRoute) -> str:
 def _segment(path: str) -> str:
     """The first part of a path, by which the route group of most requests is known."""
     return path.split("/", 2)[1] if path.startswith("/") else ""
+
+
+def _best_of(sharing: Sequence[_Entry], scope: Scope) -> _Entry | None:
+    """The route group to which the router gives a request: one that takes the path by another method comes last."""
+    partial: _Entry | None = None
+    for entry in sharing:
+        for route in entry.group.routes:
+            match route.matches(scope)[0]:
+                case Match.FULL:
+                    return entry
+                case Match.PARTIAL:
+                    partial = partial or entry
+                case Match.NONE:
+                    pass
+    return partial
 
 
 def _matches(route: BaseRoute, scope: Scope) -> bool:

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from ..core.call import TextPart
-from ..core.errors import Busy, CallError, JournalError, TaskRefused, UnknownName, UsageError
+from ..core.errors import Busy, CallError, JournalError, TaskRefused, UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.json import Json, JsonObject, dumps, size_of_json
 from ..core.message import UserMessage
@@ -33,6 +33,7 @@ from ..workflow.definition.expression import NoValue, compile_value
 from .event import TriggerEvent
 from .schedule import Schedule
 from .settings import TriggerTable
+from .states import LastEvent, TriggerPaused, TriggerStates
 from .wake import WaitingNodes, nothing_waits
 
 log = logging.getLogger("actum.triggers")
@@ -123,7 +124,8 @@ class TriggerIntake:
             check_trigger(name, table)
         if triggers and not queue.takes_tasks:
             raise UsageError("triggers begin tasks, which outlive a process, and the journal is in memory: use a file")
-        self.triggers = dict(triggers)
+        self.states = TriggerStates(triggers, journal.positions)
+        self.triggers = self.states.triggers
         self.clock = clock
         self._targets = targets
         self._queue = queue
@@ -146,6 +148,7 @@ class TriggerIntake:
 
         Raises:
             UnknownName: there is no such trigger, or nothing waits for the event that it wakes.
+            TriggerPaused: the trigger is paused.
             TooManyEvents: the trigger begins no more for now.
             TargetAway: what the trigger begins is not there now.
             TaskRefused, InvalidArguments, PermissionDenied: the run can not begin.
@@ -163,20 +166,22 @@ class TriggerIntake:
         Raises:
             UnknownName: there is no such trigger.
         """
-        if name not in self.triggers:
-            raise UnknownName("there is no trigger {name!r}", name=name)
-        return self.triggers[name]
+        return self.states.table(name)
 
     async def take(self, event: TriggerEvent) -> TakenEvent:
         """Begin what an event begins, unless it was told before; the arguments and errors are those of `fire`."""
         table = self.table(event.trigger)
+        await self.states.check(event.trigger)
         if (known := await self._known(table, event)) is not None:
             return known
         async with self._alone_with(event):
             if (known := await self._known(table, event)) is not None:  # told twice at once
                 return known
             async with self._counted(event.trigger, table):
-                return await (self._wake(table, event) if table.wake else self._begin(table, event))
+                taken = await (self._wake(table, event) if table.wake else self._begin(table, event))
+        runs = tuple(filter(None, (taken.run_id, *taken.woken)))
+        await self.states.took(event.trigger, LastEvent(event.id, event.at, runs))
+        return taken
 
     async def _known(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent | None:
         """What became of an event that was told before; None for a new one."""
@@ -252,7 +257,7 @@ class TriggerIntake:
 
     async def take_watched(self, event: TriggerEvent) -> None:
         """Begin what an event begins that nobody told of, so that nobody could be answered. An event for which no run
-        can ever begin is told in the log, and is over.
+        can ever begin is told in the log, and is over, and so is one of a trigger that is paused, without a word.
 
         Raises:
             TooManyEvents: the trigger begins no more for now.
@@ -263,6 +268,8 @@ class TriggerIntake:
         """
         try:
             await self.take(event)
+        except TriggerPaused:
+            return
         except (TooManyEvents, TargetAway, Busy):
             raise
         except TaskRefused as error:

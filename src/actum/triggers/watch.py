@@ -19,6 +19,7 @@ from .event import TriggerEvent
 from .intake import TriggerIntake
 from .schedule import Schedule
 from .settings import TriggerTable
+from .states import schedule_key
 from .watched_file import StillChanging, UnreadableFile, WatchedFile
 
 
@@ -136,7 +137,7 @@ class Watcher:
             self._next[name] = (now, self._schedules[name].after(now))
 
     async def _begin_due(self, name: str, table: TriggerTable, now: float) -> None:
-        key = f"schedule:{name}"
+        key = schedule_key(name)
         position = await self._intake.positions.find(key)
         if position is None:  # a schedule begins with the moment in which it is first seen
             await self._intake.positions.move(key, None, repr(now))

@@ -1,4 +1,6 @@
-"""`actum trigger`: what begins runs by itself: add, list, fire, remove."""
+"""`actum trigger`: what begins runs by itself. List, pause and resume are made from operations; the file of settings is
+changed by hand, and an event is told as a program tells it.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,21 @@ from ...compose.settings import SETTINGS_FILE, Settings
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
 from ...core.toml import read_toml
+from ...server.api.triggers import OPERATIONS
 from ...triggers.settings import TriggerTable
 from .. import options
 from ..exit_codes import DONE
+from ..operated import add_commands
 from ..options import JournalFlag, JsonFlag
 from ..show.terminal import Terminal, said
 
 if TYPE_CHECKING:
     from ...triggers.intake import TakenEvent
 
-app = typer.Typer(help="What begins runs by itself: add a trigger, list, fire, remove.", no_args_is_help=True)
+app = typer.Typer(
+    help="What begins runs by itself: add a trigger, list, fire, pause, resume, remove.", no_args_is_help=True
+)
+add_commands(app, OPERATIONS)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of the trigger.")]
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
@@ -96,23 +103,6 @@ def add(
     terminal.note("{name} is in actum.toml. `actum serve` listens for it from its next start on.", name=name)
     if made.is_webhook:
         terminal.note("Events are told to it at POST /v1/triggers/{name}", name=name)
-    return DONE
-
-
-@app.command("list")
-def list_triggers(as_json: JsonFlag = False) -> int:
-    """List the triggers."""
-    settings, terminal = options.read(), Terminal()
-    if as_json:
-        terminal.json({name: msgspec.to_builtins(table) for name, table in settings.triggers.items()})
-        return DONE
-    for name, table in settings.triggers.items():
-        watched = f"{table.schedule} {table.zone}" if table.schedule else table.file or table.resource
-        when = watched or f"POST /v1/triggers/{name}"
-        what = table.workflow or table.agent or f"wakes {table.wake}"
-        terminal.text(f"{name:<20} {when:<32} {what}")
-    if not settings.triggers:
-        terminal.note("There is no trigger: actum trigger add NAME --workflow NAME")
     return DONE
 
 

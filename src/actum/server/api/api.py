@@ -45,6 +45,7 @@ from ...runs.runner import Runner, unless_stopped
 from ...runs.tool_search import ToolIndex
 from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
+from ...triggers.states import TriggerStates
 from ...workflow.speaker import WorkflowModel
 from ..published import PublishedOffer
 from ..workflows import GivenWorkflows, WorkflowsByName
@@ -166,6 +167,7 @@ class Api:
         browsers: the sessions of browsers; None where no key is wanted.
         connections: the models that tenants have connected; None where nobody can connect one.
         published: what tenants have published; by default their workflows alone.
+        triggers: how the triggers of the settings stand; None for no triggers.
 
     Attributes:
         offers: the names of what the server has.
@@ -184,7 +186,9 @@ class Api:
         browsers: BrowserSessions | None = None,
         connections: TenantModels | None = None,
         published: PublishedOffer | None = None,
+        triggers: TriggerStates | None = None,
     ) -> None:
+        self.triggers = triggers or TriggerStates({}, runner.journal.positions)
         self.browsers = browsers
         self.connections = connections
         self.offers: Sequence[str] = ()

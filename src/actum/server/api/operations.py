@@ -19,7 +19,20 @@ from ...features.operation import ApiReply, ApiRequest, Application, Events, Ope
 from ...runs.administration import put_on_record
 from ..paths import TAKEN, place_of
 from ..scopes import SCOPES
-from . import agents, applying, audit, connections, keys, knowledge, memories, published, secrets, session, sessions
+from . import (
+    agents,
+    applying,
+    audit,
+    connections,
+    keys,
+    knowledge,
+    memories,
+    published,
+    secrets,
+    session,
+    sessions,
+    triggers,
+)
 from .approvals import operations as approvals
 from .definitions import reading
 from .runs import comparing, feed, files, scores, timeline
@@ -58,6 +71,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *keys.OPERATIONS,
     *secrets.OPERATIONS,
     *connections.OPERATIONS,
+    *triggers.OPERATIONS,
     *session.OPERATIONS,
 )
 
