@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
+from prometheus_client import Metric
 
 from ..agents.agent import Agent
 from ..core.clock import SystemClock
@@ -33,11 +34,13 @@ from ..policy.file import PolicyFile
 from ..runs.administration import put_on_record
 from ..runs.given_tools import Toolish
 from ..server.access import Access
+from ..server.access_log import AccessLog
 from ..server.api.api import ASSISTANT, AgentsByName, Api, GivenAgents
 from ..server.api.approvals.operations import go_on_with_woken
 from ..server.api.routes import ApiRoutes
 from ..server.attempts import Attempts, recorded_in
 from ..server.catalog import CatalogRoutes
+from ..server.journal_metrics import journal_figures
 from ..server.keys import Entrance
 from ..server.login.browser_sessions import BrowserSessions
 from ..server.login.provider import LoginSettings
@@ -72,7 +75,7 @@ from .passing import open_connections, open_models_door
 from .published.offer import published_offer
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets, open_secrets
-from .settings import LoginTable, ServeSettings, Settings
+from .settings import EMBEDDED, LoginTable, ServeSettings, Settings
 from .settings_watch import SettingsWatch, open_egress
 from .task_queue import open_queue
 from .tasks import open_tasking, tasks_carried_out
@@ -243,7 +246,7 @@ async def built(
     Raises:
         UsageError: something that the settings name is not there, or can not be used.
     """
-    environment, folder, counts = os.environ, Path.cwd(), Metrics()
+    environment, folder, counts = os.environ, Path.cwd(), Metrics(model_labels(settings))
     loaded = load_tools(settings, folder)
     journal = counted(opened, counts)
     async with (
@@ -497,9 +500,11 @@ class Serving:
         self._serve, self._access, self._who = serve, access, who or Identity()
         self._journal, self._reread, self._metrics = journal, reread, metrics
         self._dispatcher, self._stored, self._troubles = dispatcher, stored, troubles
-        if metrics is not None and journal is not None and journal.tasks is not None:
-            clock = SystemClock()
-            metrics.watch(TaskMetrics(journal.tasks, dispatcher, clock).figures, clock)
+        self._access_log: AccessLog | None = None
+        if serve.access_log:
+            self._access_log = AccessLog(serve.access_log, metrics.lost_line if metrics is not None else _nobody_counts)
+        if metrics is not None and journal is not None:
+            watch_journal(metrics, journal, dispatcher)
         self._context = _tls(serve)
         self._login, self._browsers = login, browsers
         known: list[Endings | None] = [stored, login.sessions if login else None, browsers]
@@ -514,6 +519,7 @@ class Serving:
             shows_metrics=not own_address,
             attempts=Attempts(recorded_in(journal) if journal is not None else None),
             streams=OpenStreams(endings, wants_keys=partial(wants_token, access.verifier)) if endings else None,
+            access_log=self._access_log,
         )
         self._connections = Connections(_connection_limits(serve), _proxies(serve))
         self._listeners: list[socket.socket] = []
@@ -527,9 +533,11 @@ class Serving:
             The address.
 
         Raises:
-            UsageError: a place is no address and port, or is taken.
+            UsageError: a place is no address and port, or is taken; or the access log can not be written.
         """
         with ExitStack() as stack:
+            if self._access_log is not None:
+                stack.enter_context(self._access_log.opened())
             places = [self._serve.http, *([self._serve.metrics] if self._serve.metrics else [])]
             self._listeners = [stack.enter_context(listener(place)) for place in places]
             host, port = place_of(self._serve.http)[0], self._listeners[0].getsockname()[1]
@@ -582,6 +590,8 @@ class Serving:
     # Settings read anew -----------------------------------------------------------------------------------------------
 
     def _told_to_reread(self) -> None:
+        if self._access_log is not None:
+            self._access_log.reopen()
         reading = asyncio.create_task(self.reread())
         self._reading.add(reading)
         reading.add_done_callback(self._reading.discard)
@@ -645,11 +655,40 @@ def troubles_of(settings: Settings, environment: Mapping[str, str]) -> list[Call
     return [watch.trouble, policy]
 
 
+def watch_journal(metrics: Metrics, journal: Journal, dispatcher: Dispatcher | None = None) -> None:
+    """Have metrics tell what waits in a journal, too.
+
+    Args:
+        metrics: tells it.
+        journal: whose figures.
+        dispatcher: carries tasks out in this process; None where only others do so.
+    """
+    clock = SystemClock()
+    tasks = TaskMetrics(journal.tasks, dispatcher, clock) if journal.tasks is not None else None
+
+    async def look() -> Sequence[Metric]:
+        return [*(await tasks.figures() if tasks is not None else ()), *await journal_figures(journal, clock)]
+
+    metrics.watch(look, clock)
+
+
+def model_labels(settings: Settings) -> set[str]:
+    """The names under which models are counted: those of the settings."""
+    tables = settings.models.values()
+    upstreams = {each if isinstance(each, str) else each.model for table in tables for each in table.upstreams}
+    agents = {each.model or EMBEDDED for each in (settings, *settings.of_agents.values())}
+    return {*settings.models, *upstreams, *agents}
+
+
+def _nobody_counts() -> None:
+    """Nobody counts the lines that are lost."""
+
+
 async def _no_dispatcher() -> DispatcherState:
     return DispatcherState()
 
 
-_AT_START = ("http", "metrics", "issuer", "sse", "end_s", "login", "a2a")
+_AT_START = ("http", "metrics", "access_log", "issuer", "sse", "end_s", "login", "a2a")
 """What of `[serve]` counts when a server starts."""
 
 

@@ -331,6 +331,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         end_s: seconds for what is under way when the server is told to end.
         catalog: the catalog of agents and MCP servers is served: `/.well-known/ai-catalog.json` and a search.
         hold_s: seconds for which a request to an agent at a model API is held while its run waits for a person.
+        access_log: a file with a line of JSON for each request, `-` for the standard error; empty for none.
         login: how people log in with a browser.
         a2a: how agents are served by A2A.
         limits: what callers may ask of the server.
@@ -350,6 +351,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     end_s: Annotated[int, Meta(gt=0)] = 20
     catalog: bool = False
     hold_s: Annotated[float, Meta(ge=0)] = 60.0
+    access_log: str = ""
     login: LoginTable = LoginTable()
     a2a: A2ATable = A2ATable()
     limits: ServeLimits = ServeLimits()

@@ -846,6 +846,9 @@ class Journal(Protocol):
             wanted: only what such runs wait for.
         """
 
+    async def count_asked(self) -> int:
+        """How much `asked` finds, without a limit."""
+
     async def named(self, name: str, *, limit: int = 20) -> list[str]:
         """The ids of the runs that were begun under a name (`Started.names`), the latest first; by an index, as `runs`.
         A run that was forgotten has no names.

@@ -322,6 +322,9 @@ class MemoryJournal:
         ]
         return found[:limit]
 
+    async def count_asked(self) -> int:
+        return len(await self.asked(limit=None))
+
     def _tell_asked(self, run_id: str, record: Record, at: float) -> None:
         """Write down that a run waits for something, or does not wait any more."""
         if isinstance(record, InputRequested):

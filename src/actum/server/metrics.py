@@ -4,15 +4,15 @@ Each `Metrics` has a registry of its own, so two servers in one process count ap
 registry is shown. Figures that are in a database are read when somebody asks for the text (`Metrics.watch`).
 
 Limits: counts are of this process and start anew with it. Tools, users and tenants have no counts of their own: the
-number of series would grow with them, and the text would tell about them. The times at which series began
-(`_created`) are left out.
+number of series would grow with them, and the text would tell about them. Models and upstreams are counted by their
+names in the settings, all others together as `other`. The times at which series began (`_created`) are left out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from math import inf
 from typing import Final, cast
 
@@ -24,9 +24,17 @@ from starlette.responses import Response
 
 from ..core.errors import JournalError
 from ..core.interfaces import Clock, Journal
-from ..core.run.record import CallCompleted, CallRefused, Ended, Record, Started
+from ..core.message import Usage
+from ..core.run.record import CallCompleted, CallRefused, Ended, ModelReplied, Record, Started
+from ..core.stored.passed import PassedRequest
+from .access_log import request_facts
 
 BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+MODEL_BOUNDS_S: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+OTHER: Final = "other"
+"""In the place of a model or an upstream that the settings do not name."""
+RUNS_MAX: Final = 10_000
+"""Of this many runs under way it is known which model they ask."""
 WATCHED_S: Final = 5.0
 """What is watched is looked at once in this time."""
 LOOK_S: Final = 1.0
@@ -38,13 +46,18 @@ Look = Callable[[], Awaitable[Sequence[Metric]]]
 
 
 class Metrics:
-    """The counts of one server.
+    """The counts of one server, or of one worker.
+
+    Args:
+        models: the names of models and of upstreams as they stand in the settings.
 
     Attributes:
         under_way: how many requests have begun and are not over.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, models: Collection[str] = ()) -> None:
+        self._models = frozenset(models)
+        self._asks: dict[str, str] = {}
         self._registry = of = CollectorRegistry()
         self._requests = Counter(
             "actum_http_requests_total", "Requests that are over.", ("route", "method", "status"), registry=of
@@ -61,6 +74,22 @@ class Metrics:
         self._runs_ended = Counter("actum_runs_ended_total", "Runs that ended or paused.", ("status",), registry=of)
         self._calls = Counter("actum_calls_total", "Calls of tools by outcome.", ("outcome",), registry=of)
         self._call_s = Histogram("actum_call_seconds", "How long tools took.", registry=of, buckets=BOUNDS_S)
+        self._model_requests = Counter(
+            "actum_model_requests_total",
+            "Requests to models, of agents and of those that are passed through.",
+            ("model", "upstream", "outcome"),
+            registry=of,
+        )
+        self._model_s = Histogram(
+            "actum_model_seconds", "How long requests to models took.", registry=of, buckets=MODEL_BOUNDS_S
+        )
+        self._tokens = Counter(
+            "actum_tokens_total", "Tokens of models; cached ones are input, too.", ("model", "kind"), registry=of
+        )
+        self._cost = Counter("actum_cost_total", "What models cost, where prices are set.", ("model",), registry=of)
+        self._log_lost = Counter(
+            "actum_access_log_lost_total", "Lines of the access log that could not be written.", registry=of
+        )
         self._watched: _Watched | None = None
 
     def watch(self, look: Look, clock: Clock) -> None:
@@ -90,13 +119,44 @@ class Metrics:
         self._requests.labels(route, method, status).inc()
         self._request_s.labels(route).observe(seconds)
 
-    def record(self, record: Record) -> None:
-        """Count what a record says of runs and calls."""
+    def passed(self, passed: PassedRequest) -> None:
+        """Count a request for a model that was passed on."""
+        upstream = self._named(passed.upstream) if passed.upstream else ""
+        usage = Usage(passed.input_tokens, passed.output_tokens, passed.cached_tokens)
+        cost = float(passed.cost or 0)
+        self._model(self._named(passed.model), upstream, passed.end, passed.seconds, usage, cost)
+
+    def lost_line(self) -> None:
+        """Count a line of the access log that could not be written."""
+        self._log_lost.inc()
+
+    def _named(self, model: str) -> str:
+        return model if model in self._models else OTHER
+
+    def _model(self, model: str, upstream: str, outcome: str, seconds: float, usage: Usage, cost: float) -> None:
+        self._model_requests.labels(model, upstream, outcome).inc()
+        self._model_s.observe(seconds)
+        used = (("input", usage.input_tokens), ("output", usage.output_tokens), ("cached", usage.cached_tokens))
+        for kind, tokens in used:
+            self._tokens.labels(model, kind).inc(tokens)
+        if cost:
+            self._cost.labels(model).inc(cost)
+
+    def record(self, run_id: str, record: Record) -> None:
+        """Count what a record says of runs, calls and models."""
         match record:
             case Started():
                 self._runs_started.inc()
+                if record.model:
+                    self._asks[run_id] = self._named(record.model)
+                    while len(self._asks) > RUNS_MAX:
+                        del self._asks[next(iter(self._asks))]
+            case ModelReplied(reply=reply):
+                model = self._asks.get(run_id) or self._named(reply.model)
+                self._model(model, model, "answered", record.seconds, reply.usage, float(record.cost))
             case Ended(status=status):
                 self._runs_ended.labels(status).inc()
+                self._asks.pop(run_id, None)
             case CallCompleted(final=True):
                 self._calls.labels(record.result.error.code if record.result.error else "done").inc()
                 self._call_s.observe(record.seconds)
@@ -136,14 +196,14 @@ class _Watched:
                     async with self._clock.timeout(LOOK_S):
                         self._figures = await self._look()
                 except (JournalError, TimeoutError) as error:
-                    log.warning("the figures of the tasks are left out: %s", str(error) or type(error).__name__)
+                    log.warning("the figures of the journal are left out: %s", str(error) or type(error).__name__)
                     self._figures = ()
                 self._at = self._clock.monotonic()
         return self._figures
 
 
 class CountedJournal:
-    """A journal of which each record is counted. All else is the journal's own.
+    """A journal of which each record is counted, and noted for the request that is answered. The rest is the journal's.
 
     Args:
         journal: where records are written.
@@ -155,9 +215,11 @@ class CountedJournal:
         self._metrics = metrics
 
     def append(self, run_id: str, record: Record) -> int:
-        """Write down a record, and count it."""
+        """Write down a record, count it, and note it of the request that is answered."""
         number = self._journal.append(run_id, record)
-        self._metrics.record(record)
+        self._metrics.record(run_id, record)
+        if (facts := request_facts.get()) is not None:
+            facts.note(run_id, record)
         return number
 
     def __getattr__(self, name: str) -> object:

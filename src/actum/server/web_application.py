@@ -47,6 +47,7 @@ from ..core.process.tenant import acting_for
 from ..features.refusal import phrase
 from ..protocols.oauth_metadata import ResourceMetadata
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
+from .access_log import AccessLine, AccessLog, RequestFacts, moment, request_facts
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
 from .login.same_site import own_origin, refuse_other_origins
@@ -100,6 +101,7 @@ _TOKENS = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+(\s*,\s*[A-Za-z0-9!#$%&'*+.^_`
 _METHODS = frozenset(HTTPMethod)
 _EXPOSED = b"location, mcp-session-id, retry-after, www-authenticate, x-request-id"
 _UNKNOWN_ROUTE = "unknown"
+_NOBODY = Identity()
 _CLOSE = ((b"connection", b"close"),)
 
 request_id: ContextVar[str] = ContextVar("actum_request_id", default="")
@@ -158,6 +160,7 @@ class WebApplication:
         attempts: slows down those whose tries fail; None to let everybody try as fast as they can.
         streams: ends what somebody reads soon after the reader's key has ended, or a key is wanted of a reader who
             showed none; None to look at a key only when a request comes.
+        access_log: is told of each request that is over; None for no log.
         clock: time.
 
     Attributes:
@@ -180,8 +183,10 @@ class WebApplication:
         shows_metrics: bool = True,
         attempts: Attempts | None = None,
         streams: OpenStreams | None = None,
+        access_log: AccessLog | None = None,
         clock: Clock | None = None,
     ) -> None:
+        self._access_log = access_log
         self._groups = list(groups)
         self._who = who or Identity()
         self._clock = clock or SystemClock()
@@ -307,7 +312,8 @@ class WebApplication:
         id_ = _id_of(headers)
         scope[REQUEST_ID] = id_
         answer = _Answer(send, id_, looks.cors(headers))
-        token = request_id.set(id_)
+        token, facts = request_id.set(id_), RequestFacts()
+        noting = request_facts.set(facts)
         if self._metrics is not None:
             self._metrics.under_way.inc()
         try:
@@ -329,10 +335,42 @@ class WebApplication:
         finally:
             body.close()
             request_id.reset(token)
-            if self._metrics is not None:
-                self._metrics.under_way.dec()
-                method = scope["method"] if scope["method"] in _METHODS else "other"
-                self._metrics.request(_route_of(scope), method, answer.status, self._clock.monotonic() - began)
+            request_facts.reset(noting)
+            self._count(scope, answer, facts, self._clock.monotonic() - began)
+
+    def _count(self, scope: Scope, answer: _Answer, facts: RequestFacts, seconds: float) -> None:
+        """Count a request that is over, and write its line."""
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        route = _route_of(scope)
+        if self._metrics is not None:
+            self._metrics.under_way.dec()
+            self._metrics.request(route, method, answer.status, seconds)
+            if facts.passed is not None:
+                self._metrics.passed(facts.passed)
+        if self._access_log is None or (route in (HEALTH, READY) and answer.status == 200):
+            return
+        who = scope.get(IDENTITY) or _NOBODY
+        of_route = scope.get("path_params", {}).get("id", "") if route.startswith("/v1/runs/{id}") else ""
+        self._access_log.write(
+            AccessLine(
+                time=moment(self._clock.now() - seconds),
+                request_id=scope[REQUEST_ID],
+                trace_id=facts.trace_id,
+                run_id=(facts.run_id or of_route)[:200],
+                method=method,
+                route=route,
+                status=answer.status,
+                seconds=round(seconds, 6),
+                bytes=answer.bytes,
+                key_id=who.key_id,
+                tenant=who.tenant,
+                client=(scope.get("client") or ("",))[0],
+                model=facts.model,
+                upstream=facts.upstream,
+                tokens=facts.tokens,
+                cost=float(facts.cost) or None,
+            )
+        )
 
     async def _serve(self, looks: _Looks, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -721,12 +759,13 @@ class _Answer:
 
     Attributes:
         status: of the response; 0 until it has begun.
+        bytes: how long the body is that was sent so far.
     """
 
     def __init__(self, send: Send, id_: str, headers: Headers) -> None:
         self._send = send
         self._headers = [(b"x-request-id", id_.encode()), *headers]
-        self.status = 0
+        self.status = self.bytes = 0
 
     async def send(self, message: Message) -> None:
         """Send the next part."""
@@ -734,6 +773,7 @@ class _Answer:
             self.status = message["status"]
             message["headers"] = [*message.get("headers", ()), *self._headers]
         await self._send(message)
+        self.bytes += len(message.get("body", b""))
 
 
 class _Readiness:

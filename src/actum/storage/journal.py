@@ -497,6 +497,12 @@ class DatabaseJournal:
             for run_id, id_, at, needs, expires in rows
         ]
 
+    async def count_asked(self) -> int:
+        where = _waiting({})
+        query = f"SELECT count(*) FROM asked JOIN runs ON runs.run_id = asked.run_id {where}"
+        rows = await self._writer.ask(lambda database: database.execute(query, where.values))
+        return _int(rows[0][0])
+
     async def named(self, name: str, *, limit: int = 20) -> list[str]:
         query = f"SELECT run_id FROM run_names WHERE name = ? ORDER BY place DESC {_at_most(limit)}"
         rows = await self._writer.ask(lambda database: database.execute(query, (name,)))

@@ -18,6 +18,8 @@ from actum.dialects.api.openai_responses.dialect import OPENAI_RESPONSES
 from actum.dialects.base import ApiDialect
 from actum.models.catalog import ModelPlace
 from actum.server.access import Access
+from actum.server.access_log import AccessLog
+from actum.server.metrics import Metrics
 from actum.server.models.names import ModelNames
 from actum.server.models.passing import PassingThrough
 from actum.server.models.routes import ModelRoutes
@@ -79,6 +81,8 @@ async def gateway(
     access: Access | None = None,
     clock: Clock | None = None,
     failures_max: int = 5,
+    metrics: Metrics | None = None,
+    access_log: AccessLog | None = None,
 ) -> AsyncIterator[Gateway]:
     """Serve models.
 
@@ -87,6 +91,7 @@ async def gateway(
         access: who may come in.
         clock: of the breakers.
         failures_max: after so many failures in a row an upstream is left alone.
+        metrics, access_log: of the application.
     """
     lines = KeptLines()
     made = {name: route if isinstance(route, ModelRoute) else ModelRoute([route]) for name, route in routes.items()}
@@ -94,7 +99,8 @@ async def gateway(
         ModelNames(made, {}),
         passer=PassingThrough(UpstreamClient(), kept=lines, clock=clock, failures_max=failures_max),
     )
-    application = WebApplication([door], WebApplicationSettings(access=access or Access()))
+    settings = WebApplicationSettings(access=access or Access(), proxies=("127.0.0.1",))
+    application = WebApplication([door], settings, metrics=metrics, access_log=access_log)
     async with (
         serving(application.app) as origin,
         httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=HANGS_S) as client,

@@ -44,6 +44,7 @@ from ...dialects.transcode.transcode import Transcoder, transcode
 from ...models.returned_thoughts import may_be_refused, refuse_thoughts
 from ...transport.http import HttpFailure
 from ...transport.upstream_client import UpstreamAnswer, UpstreamClient
+from ..access_log import request_facts
 from ..route_group import REQUEST_ID
 from .event_watch import EventWatch, usage_of_answer
 from .lost import lost_header, told_losses
@@ -379,6 +380,7 @@ class _Line:
         self._began, self._at = clock.monotonic(), clock.now()
         self._first_s = 0.0
         self._usage = Usage()
+        self._is_over = False
         self._upstream: ModelUpstream | None = None
         self._answer: list[bytes] = []
         self._answer_bytes = 0
@@ -417,35 +419,37 @@ class _Line:
             self._answer_bytes += len(body)
 
     def end(self, end: PassedEnd, status: int) -> None:
-        """The request is over."""
-        if self._kept is None:
+        """The request is over. Only the first word on how it ended counts."""
+        if self._is_over:
             return
-        kept, self._kept = self._kept, None
+        self._is_over = True
         who, upstream, keeps = self._asked.identity, self._upstream, self._route.keeps_bodies
-        kept.add(
-            PassedRequest(
-                at=self._at,
-                request_id=self.request_id,
-                tenant=who.tenant,
-                principal=who.principal,
-                key_id=who.key_id,
-                surface=self._asked.surface.name,
-                model=self._name,
-                asked=self._asked.model[:200],
-                upstream=upstream.name if upstream else "",
-                tried=self.tried,
-                end=end,
-                status=status,
-                input_tokens=self._usage.input_tokens,
-                output_tokens=self._usage.output_tokens,
-                cached_tokens=self._usage.cached_tokens,
-                cost=_cost(upstream, self._asked.model, self._usage),
-                seconds=self._clock.monotonic() - self._began,
-                first_s=self._first_s,
-                request_body=self._asked.body[:BODY_KEPT_BYTES_MAX] if keeps else b"",
-                answer_body=b"".join(self._answer)[:BODY_KEPT_BYTES_MAX] if keeps else b"",
-            )
+        passed = PassedRequest(
+            at=self._at,
+            request_id=self.request_id,
+            tenant=who.tenant,
+            principal=who.principal,
+            key_id=who.key_id,
+            surface=self._asked.surface.name,
+            model=self._name,
+            asked=self._asked.model[:200],
+            upstream=upstream.name if upstream else "",
+            tried=self.tried,
+            end=end,
+            status=status,
+            input_tokens=self._usage.input_tokens,
+            output_tokens=self._usage.output_tokens,
+            cached_tokens=self._usage.cached_tokens,
+            cost=_cost(upstream, self._asked.model, self._usage),
+            seconds=self._clock.monotonic() - self._began,
+            first_s=self._first_s,
+            request_body=self._asked.body[:BODY_KEPT_BYTES_MAX] if keeps else b"",
+            answer_body=b"".join(self._answer)[:BODY_KEPT_BYTES_MAX] if keeps else b"",
         )
+        if self._kept is not None:
+            self._kept.add(passed)
+        if (facts := request_facts.get()) is not None:
+            facts.note_passed(passed)
 
 
 class _PassedStream(Response):
