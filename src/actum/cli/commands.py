@@ -163,10 +163,13 @@ COMMANDS: Mapping[str, KnownCommand] = {
     ),
     "runs": KnownCommand(
         "records.runs:app",
-        "What is on record: list runs, show one, write its files.",
+        "What is on record: list runs, show one, write its files, release what is held.",
         {
             "list": "List the latest runs.",
             "show": "Show a run as a tree: what was said, called, asked and answered, and when.",
+            "release": (
+                "Release what is held since the journal was restored from a backup: it goes on by itself from now on."
+            ),
             "files": "List the files and pictures that the tools of a run made, or write them.",
         },
     ),
@@ -346,7 +349,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
     ),
     "journal": KnownCommand(
         "records.journal:app",
-        "The record itself: show, follow, export, verify, branch off, compare, forget.",
+        "The record itself: show, follow, export, verify, branch off, compare, hold, forget.",
         {
             "export": (
                 "Print runs as lines of JSON that can be checked without the database: `actum journal verify --file`."
@@ -363,6 +366,9 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "compare": "Show where two runs first part, and what each came to.",
             "show": "Show a run's records as they are stored: number, time, head of the chain, bytes.",
             "tail": "Follow a run while another process drives it, until it ends, waits, or is interrupted.",
+            "hold": (
+                "Hold what is unfinished, once a database was restored: nothing of it goes on or goes out by itself."
+            ),
             "forget": "Delete for good what runs say, with the runs that their calls started.",
         },
     ),

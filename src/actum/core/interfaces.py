@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from .event import Event
     from .stored.definitions import Definitions
+    from .stored.held import HeldRuns
     from .stored.kept_object import ObjectStore
     from .stored.key import KeyStore
     from .stored.passed import PassedRequests
@@ -668,6 +669,10 @@ class Journal(Protocol):
         """How far triggers have come."""
 
     @property
+    def held(self) -> HeldRuns:
+        """The runs that were unfinished when the journal was restored."""
+
+    @property
     def passed(self) -> PassedRequests | None:
         """A line of each request for a model that was passed on to an upstream; None where none are kept, as with a
         journal in memory, which would only grow."""
@@ -795,8 +800,7 @@ class Journal(Protocol):
         """
 
     async def statuses(self, *, limit: int = 50, tenant: str | None = None) -> dict[str, str]:
-        """The status of each of the latest runs by the same list, newest first. Costs the same however long questions
-        are.
+        """The status of each of the latest runs by the same list, newest first. A long question costs no more.
 
         Args:
             limit: so many at most.

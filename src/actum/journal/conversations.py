@@ -74,11 +74,17 @@ class Conversation(Struct, frozen=True, kw_only=True):
     tenant: str = ""
 
 
+_UNFINISHED = ("running", "waiting", "paused")
+
+
 async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[RunSummary]:
     """The runs, with `interrupted` for each that is `running` and that nobody drives any more. A task that has not
     ended goes on by itself, and counts as `running`. A paused run that still waits for somebody is `paused`, though
-    another question of the run was answered.
+    another question of the run was answered. A run that is held is `interrupted`, whatever it waits for.
     """
+    held = await journal.held.which([run.run_id for run in runs if run.status in _UNFINISHED])
+    if held:
+        runs = [structs.replace(run, status="interrupted") if run.run_id in held else run for run in runs]
     running = [run.run_id for run in runs if run.status == "running"]
     driven = await journal.driven(running) if running else set()
     lost = set(running) - driven

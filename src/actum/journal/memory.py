@@ -39,6 +39,7 @@ from ..core.stores import RecordPlace
 
 if TYPE_CHECKING:
     from ..core.stored.definitions import Definitions
+    from ..core.stored.held import HeldRuns
     from ..core.stored.kept_object import ObjectStore
     from ..core.stored.key import KeyStore
     from ..core.stored.position import Positions
@@ -115,6 +116,10 @@ class MemoryJournal:
     @property
     def positions(self) -> Positions:
         return self._beside.positions
+
+    @property
+    def held(self) -> HeldRuns:
+        return self._beside.held
 
     @property
     def passed(self) -> None:

@@ -1,7 +1,7 @@
 """The access log: one line of JSON for each request that is over, and what is known of a request while it is answered.
 
-A line never holds a query, a body or a header. A thread writes the lines: where the disk is full or the reader of a pipe
-hangs, lines are lost and counted, and no request waits.
+A line never holds a query, a body or a header. A thread writes the lines: where the disk is full or the reader of a
+pipe hangs, lines are lost and counted, and no request waits.
 """
 
 from __future__ import annotations

@@ -66,6 +66,7 @@ from .schema import JournalSchema, make_tables
 from .stores import DatabaseStores, forget_rows_of_run
 from .tables.counts import DatabaseCounts
 from .tables.definitions import DatabaseDefinitions
+from .tables.held import DatabaseHeld, is_free
 from .tables.keys import DatabaseKeys
 from .tables.objects import DatabaseObjects
 from .tables.passed import DatabasePassed
@@ -131,6 +132,7 @@ class DatabaseJournal:
         objects: small objects that a server keeps for its callers.
         positions: how far triggers have come.
         definitions: texts that people write and publish, such as workflows.
+        held: the runs that were unfinished when the journal was restored.
         stores: the tables of features.
     """
 
@@ -168,6 +170,7 @@ class DatabaseJournal:
         self.objects = DatabaseObjects(self._writer, self._check_format)
         self.positions = DatabasePositions(self._writer, self._check_format)
         self.definitions = DatabaseDefinitions(self._writer, self._check_format, now)
+        self.held = DatabaseHeld(self._writer, self._check_format, now)
         self.stores = DatabaseStores(self._writer, self._check_format, record_kinds)
         self._counts = DatabaseCounts(self._writer, self.claim, now)
         self._tasks = DatabaseTasks(self._writer)
@@ -247,10 +250,10 @@ class DatabaseJournal:
         return new
 
     @asynccontextmanager
-    async def claim(self, name: str) -> AsyncIterator[None]:
+    async def claim(self, name: str, *, may_be_held: bool = False) -> AsyncIterator[None]:
         with self._claims.hold(name):
             try:
-                await self._take(name)
+                await self._take(name, may_be_held=may_be_held)
                 self._next.pop(name, None)
                 self._marked.pop(name, None)
                 self._writer.pardon(name)
@@ -263,16 +266,17 @@ class DatabaseJournal:
                     self._next.pop(name, None)
                     self._marked.pop(name, None)
 
-    async def _take(self, name: str) -> None:
+    async def _take(self, name: str, *, may_be_held: bool) -> None:
         """Claim a name from other processes. What a process that died had begun to commit is waited for.
 
         Raises:
-            Busy: a process that lives has claimed the name, or the database has worked for a dead one for too long.
+            Busy: a process that lives has claimed the name, or the database has worked for a dead one for too long;
+                or it is a `RunHeld`.
         """
 
         def take(database: Database) -> bool:
             if database.take(name):
-                return True
+                return may_be_held or is_free(database, name)
             if database.holder_lives(name):
                 raise busy(name)
             return False
@@ -527,7 +531,7 @@ class DatabaseJournal:
             assert isinstance(count, int)
             return count
 
-        async with self.claim(run_id):
+        async with self.claim(run_id, may_be_held=True):
             deleted = await self._writer.ask(write, writes=True, durable=True)
             await self._writer.ask(lambda database: database.scrub(), aside=True)
             return deleted
@@ -620,7 +624,8 @@ class DatabaseJournal:
 
 def forget_beside(database: Database, run_id: str) -> None:
     """Delete what names a run beside its entries, in the transaction that forgets the run."""
-    database.execute("DELETE FROM objects WHERE run_id = ?", (run_id,))
+    for table in ("objects", "held"):
+        database.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
     database.execute("DELETE FROM run_marks WHERE place IN (SELECT place FROM runs WHERE run_id = ?)", (run_id,))
     forget_rows_of_run(database, run_id)
 

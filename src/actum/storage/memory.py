@@ -15,6 +15,7 @@ from .schema import SQLITE, make_tables
 from .sqlite import SQLiteDatabase
 from .stores import DatabaseStores
 from .tables.definitions import DatabaseDefinitions
+from .tables.held import DatabaseHeld
 from .tables.keys import DatabaseKeys
 from .tables.objects import DatabaseObjects
 from .tables.positions import DatabasePositions
@@ -77,7 +78,7 @@ class BesideMemory:
         past: what the journal has.
 
     Attributes:
-        keys, sessions, objects, positions, definitions, stores: as beside `DatabaseJournal`.
+        keys, sessions, objects, positions, definitions, held, stores: as beside `DatabaseJournal`.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class BesideMemory:
         self.objects = DatabaseObjects(writer, _nothing)
         self.positions = DatabasePositions(writer, _nothing)
         self.definitions = DatabaseDefinitions(writer, _nothing, now)
+        self.held = DatabaseHeld(writer, _nothing, now)
         self.stores = DatabaseStores(writer, _nothing, record_kinds, past)
 
     async def forget(self, run_id: str) -> None:

@@ -172,6 +172,8 @@ _LATER = (
     ALTER TABLE publications ADD COLUMN about BLOB;
     ALTER TABLE in_use ADD COLUMN canary INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE in_use ADD COLUMN share INTEGER NOT NULL DEFAULT 0""",
+    # Runs that were unfinished when the journal was restored; see `core.stored.held`.
+    "CREATE TABLE held (run_id TEXT PRIMARY KEY)",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

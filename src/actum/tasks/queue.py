@@ -552,6 +552,7 @@ class TaskQueue:
         if line.is_finished:
             raise _finished(line)
         until = self._clock.monotonic() + CANCEL_S
+        await self._journal.held.release(run_id)
         async with AsyncExitStack() as asking:
             with suppress(Busy):  # somebody else asks for the same
                 await asking.enter_async_context(self._journal.claim(claim_of_cancel(run_id)))

@@ -262,10 +262,12 @@ class TriggerIntake:
         Raises:
             TooManyEvents: the trigger begins no more for now.
             TargetAway: what the trigger begins is not there now.
-            Busy: somebody else has been taking the event for too long.
+            Busy: somebody else has been taking the event for too long, or the journal is held.
             TaskRefused: too many tasks wait.
             JournalError: nothing can be written.
         """
+        if await self._journal.held.is_on():
+            raise Busy("the journal is held, since it was restored from a backup: actum runs release --all")
         try:
             await self.take(event)
         except TriggerPaused:

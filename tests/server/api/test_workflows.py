@@ -145,11 +145,11 @@ class LetGo(MemoryJournal):
 
     def __init__(self) -> None:
         super().__init__()
-        self.held, self.free = asyncio.Event(), asyncio.Event()
+        self.is_held, self.free = asyncio.Event(), asyncio.Event()
 
     async def post(self, run_id: str, answer: bytes) -> None:
         await super().post(run_id, answer)
-        self.held.set()
+        self.is_held.set()
         await self.free.wait()
 
 
@@ -169,7 +169,7 @@ async def test_an_answer_that_comes_after_the_last_look_of_whoever_carries_the_r
         async def ending(_: object) -> RunResult:
             if held:
                 async with journal.claim(run_id):
-                    await journal.held.wait()
+                    await journal.is_held.wait()
                 journal.free.set()
             await ends.wait()
             raise Busy("it only ends")

@@ -88,6 +88,7 @@ class _Resuming(Struct, frozen=True):
         """Go on with the run of this id, or with this beginning of an id. The exit code."""
         async with options.journal(self.settings) as opened:
             found = await find_run(opened, run_id)
+            await opened.held.release(found.run_id)
             try:
                 if found.kind == "workflow":
                     return await self._workflow(opened, found.run_id, found.tenant)

@@ -27,6 +27,7 @@ from ...journal.export import faults
 from ...journal.follow import follow, follow_all
 from ...journal.mismatch import mismatch, summary
 from ...journal.named import find_run
+from ...runs.administration import put_on_record
 from ...server.api.runs.comparing import OPERATIONS as COMPARING
 from ...server.api.runs.operations import OPERATIONS as RUNS
 from .. import options
@@ -43,7 +44,7 @@ from ..show.terminal import (
 )
 from . import verify
 
-app = typer.Typer(help="The record itself: show, follow, export, verify, branch off, compare, forget.")
+app = typer.Typer(help="The record itself: show, follow, export, verify, branch off, compare, hold, forget.")
 app.command("export")(verify.export)
 app.command("heads")(verify.heads)
 app.command("verify")(verify.verify)
@@ -105,6 +106,25 @@ def tail(
             return DONE
 
     return asyncio.run(command())
+
+
+@app.command("hold")
+def hold(journal: JournalFlag = "") -> None:
+    """Hold what is unfinished, once a database was restored: nothing of it goes on or goes out by itself.
+
+    Say this before a server or a worker starts. `actum runs release RUN` or `--all` lets it go on; so does
+    `actum resume RUN`. `actum restore` has held what it restored.
+    """
+    terminal = Terminal()
+
+    async def command() -> int:
+        async with options.journal(options.read(journal=journal)) as opened:
+            count = await opened.held.hold()
+            await put_on_record(opened, "journal.hold", {"runs": count}, principal=who())
+            return count
+
+    count = asyncio.run(command())
+    terminal.note("{count} runs are held: actum runs list --status interrupted", count=count)
 
 
 @app.command("forget")

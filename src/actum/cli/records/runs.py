@@ -17,6 +17,8 @@ from ...core.json import JsonObject
 from ...core.run.record import Entry
 from ...features.operation import ApiFile
 from ...journal.conversations import Family
+from ...journal.named import find_run
+from ...runs.administration import put_on_record
 from ...server.api.runs.files import OPERATIONS as FILES
 from ...server.api.runs.files import RunFiles
 from ...server.api.runs.operations import FOUND_BY, OPERATIONS
@@ -26,10 +28,12 @@ from ..operated import add_commands
 from ..options import JournalFlag, JsonFlag, RunArgument
 from ..recorded import recorded_family
 from ..show.page import page_of
-from ..show.terminal import Terminal
+from ..show.terminal import Terminal, who
 from ..show.tree import problems_of, tree_of
 
-app = typer.Typer(help="What is on record: list runs, show one, write its files.", invoke_without_command=True)
+app = typer.Typer(
+    help="What is on record: list runs, show one, write its files, release what is held.", invoke_without_command=True
+)
 RUNS = add_commands(app, (*OPERATIONS, *FILES))
 
 
@@ -70,6 +74,30 @@ def _write_page(terminal: Terminal, found: Family, file: str) -> None:
     except OSError as error:
         raise UsageError("{path} can not be written: {why}", path=file, why=error.strerror) from None
     terminal.note("{run} is drawn in {file}", run=found.run.run_id, file=file)
+
+
+@app.command("release")
+def release_runs(
+    run_id: Annotated[str, typer.Argument(metavar="[RUN]", help="This run, with the runs that its calls began.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="All runs, and schedules go on from now on.")] = False,
+    journal: JournalFlag = "",
+) -> None:
+    """Release what is held since the journal was restored from a backup: it goes on by itself from now on.
+
+    Look first what was done after the backup, which the record does not know: actum runs list --status interrupted
+    """
+    if bool(run_id) == everything:
+        raise UsageError("release what? Name a run, or say --all")
+    terminal = Terminal()
+
+    async def command() -> int:
+        async with options.journal(options.read(journal=journal)) as opened:
+            found = "" if everything else (await find_run(opened, run_id)).run_id
+            count = await opened.held.release(found)
+            await put_on_record(opened, "runs.release", {"run": found or "all"}, principal=who())
+            return count
+
+    terminal.note("{count} runs are released", count=asyncio.run(command()))
 
 
 @app.command("files")

@@ -40,6 +40,20 @@ class KeptObject(Struct, frozen=True, kw_only=True):
     run_id: str = ""
 
 
+OPEN_NEWS = "a2a_push_open"
+"""The kind of an object that says how far the news of a run have arrived, as long as there may be more."""
+
+
+class OpenNews(Struct, frozen=True):
+    """What is read of such an object by those who need not know the protocol of the news.
+
+    Attributes:
+        run_id: the run.
+    """
+
+    run_id: str
+
+
 OBJECTS_MAX = 10_000
 """So many objects of one owner are kept."""
 OBJECTS_BYTES_MAX = 64 * 1024 * 1024

@@ -32,7 +32,7 @@ from ...core.process.tenant import acting_for
 from ...core.run.ids import new_id
 from ...core.run.record import Entry
 from ...core.secrets.store import SecretStore, SecretValue
-from ...core.stored.kept_object import KeptObject
+from ...core.stored.kept_object import OPEN_NEWS, KeptObject
 from ...core.user import User
 from ...protocols.a2a.legacy import encode_task
 from ...protocols.a2a.model import A2AEvent, A2APushTarget
@@ -56,7 +56,7 @@ TOKEN_CHARS_MAX = 4_096
 TOKEN_HEADER = "x-a2a-notification-token"  # the name of a header
 SIGNATURE_HEADER = "x-a2a-notification-signature"
 _OWNER = "a2a"
-_TARGET, _OPEN = "a2a_push", "a2a_push_open"
+_TARGET, _OPEN = "a2a_push", OPEN_NEWS
 
 
 class KeptTarget(Struct, frozen=True, kw_only=True):
@@ -292,6 +292,8 @@ class PushSender:
     async def _begin(self) -> None:
         now = self._clock.now()
         found = await self._targets.open()
+        held = await self._journal.held.which([progress.run_id for _, progress in found])
+        found = [(name, progress) for name, progress in found if progress.run_id not in held]
         names = {name for name, _ in found}
         self._looked = {name: at for name, at in self._looked.items() if name in names}
         for name, progress in found:

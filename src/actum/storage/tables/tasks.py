@@ -33,6 +33,7 @@ from ...core.run.task import (
 from ...core.run.task_line import TaskTelling, task_line
 from ..database import Database, Row
 from ..writer import Writer
+from .held import NOT_HELD
 from .webhooks import DatabaseOutbox
 
 _NAMES = (
@@ -41,6 +42,7 @@ _NAMES = (
 )
 """The columns of a line, named as the fields of `TaskLine`."""
 _LINE = ", ".join(_NAMES)
+_FREE = NOT_HELD.format(table="tasks")
 _SHOWN = f"{_LINE}, progress"
 """What is read of a line."""
 _OF_RUN = f"SELECT {_SHOWN} FROM tasks WHERE run_id = ?"
@@ -165,12 +167,14 @@ class DatabaseTasks:
         return _float(rows[0][0]) if rows and rows[0][0] is not None else None
 
     async def late(self, now: float, *, limit: int = 100) -> Sequence[TaskLine]:
-        query = f"SELECT {_SHOWN} FROM tasks WHERE deadline <= ? AND ended IS NULL ORDER BY deadline LIMIT ?"
+        query = (
+            f"SELECT {_SHOWN} FROM tasks WHERE deadline <= ? AND ended IS NULL AND {_FREE} ORDER BY deadline LIMIT ?"
+        )
         rows = await self._writer.ask(lambda database: database.execute(query, (now, limit)))
         return [line for row in rows if (line := _line(row)) is not None]
 
     async def running(self, *, home: str | None = "") -> Sequence[TaskLine]:
-        query = f"SELECT {_SHOWN} FROM tasks WHERE state = 'running'"
+        query = f"SELECT {_SHOWN} FROM tasks WHERE state = 'running' AND {_FREE}"
         values: tuple[str, ...] = ()
         if home is not None:
             query, values = f"{query} AND home = ?", (home,)
@@ -240,7 +244,7 @@ class _Taken:
         return found
 
     def _first(self, passed: set[str]) -> Row | None:
-        where, values = ["ready = 2", "home = ?"], [self._home]
+        where, values = ["ready = 2", "home = ?", _FREE], [self._home]
         for full in self._full:
             where.append("NOT (tenant = ? AND principal = ?)" if len(full) == 2 else "tenant != ?")
             values += full

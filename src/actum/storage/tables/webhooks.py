@@ -12,13 +12,14 @@ from ...core.run.task import TaskLine
 from ...core.stored.webhook import WebhookMessage, message_id
 from ..database import Database, Row
 from ..writer import Writer
+from .held import NOT_HELD
 
 _NAMES = WebhookMessage.__struct_fields__
 _LINE = ", ".join(_NAMES)
 _ADD = f"INSERT INTO webhooks ({_LINE}) VALUES ({', '.join('?' * len(_NAMES))})"
 _DUE = f"""SELECT {_LINE} FROM (
     SELECT {_LINE}, row_number() OVER (PARTITION BY tenant, principal ORDER BY due) AS turn
-    FROM webhooks WHERE dead IS NULL AND due <= ?
+    FROM webhooks WHERE dead IS NULL AND due <= ? AND {NOT_HELD.format(table="webhooks")}
 ) AS ready WHERE turn <= ? ORDER BY due LIMIT ?"""
 
 

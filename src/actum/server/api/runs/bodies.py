@@ -162,7 +162,8 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
 
     Attributes:
         text: the answer, or what the user should be told.
-        stop_reason: why the run was stopped or failed; empty where it was not.
+        stop_reason: why the run was stopped or failed; `held` where its journal was restored from a backup and the run
+            is interrupted until a person resumes or releases it; else empty.
         usage: the tokens that the run used, with all that it started, such as agents below.
         own_usage: the tokens that the run's own model used; sums over runs add these up.
         calls: the calls of the run.

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from ....core.call import MediaPart, TextPart
 from ....core.errors import Busy, UsageError
 from ....core.identity import Identity
@@ -143,6 +145,7 @@ async def cancel_run(api: Api, asked: ApiRequest[None, object]) -> ApiReply:
     run_id = asked.names["id"]
     recorded = await api.records.run(run_id, asked.who)
     if not recorded.is_over:
+        await api.journal.held.release(run_id)
         await api.work.cancel(run_id)
         await cancel_elsewhere(api, run_id, asked.who)  # a run that was just about to pause has not ended
     return await shown(api, await api.records.run(run_id, asked.who), asked.who)
@@ -186,9 +189,12 @@ async def resume_run(api: Api, asked: ApiRequest[None, ResumeBody]) -> ApiReply:
         raise wants("admin", "to go on with a run although its tools or instructions have changed")
     recorded = await api.records.run(asked.names["id"], asked.who)
     await api.check_go_on(asked.who, recorded)
-    if recorded.is_task:
+    was_held = bool(await api.journal.held.release(recorded.run_id))
+    if recorded.is_task and was_held:
+        api.tasks.wake(recorded.run_id)
+    elif recorded.is_task:
         raise Refusal(409, "task", "This run is a task, which goes on by itself.", run=recorded.run_id)
-    if not recorded.is_over and api.work.get(recorded.run_id) is None:
+    elif not recorded.is_over and api.work.get(recorded.run_id) is None:
         job = api.go_on(recorded, accept=asked.body.accept)
         await api.started(job)
     return await begun(api, recorded.run_id, asked.who)
@@ -255,7 +261,9 @@ async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:
     if line.ended is not None and not recorded.is_over:  # the run has ended since it was read
         recorded = await api.records.again(recorded)
     outputs = await outputs_of(api.journal, recorded.state.ended)
-    return ApiReply(run_details(line, recorded, who, outputs))
+    details = run_details(line, recorded, who, outputs)
+    is_held = bool(await api.journal.held.which([recorded.run_id]))
+    return ApiReply(structs.replace(details, stop_reason="held") if is_held else details)
 
 
 async def begun(api: Api, run_id: str, who: Identity) -> ApiReply:
