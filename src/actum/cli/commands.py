@@ -78,6 +78,9 @@ COMMANDS: Mapping[str, KnownCommand] = {
         "MCP servers: add, list, test, import, approve, login, remove. And serve: be one.",
         {
             "serve": "Serve tools, files, prompts and runs to MCP clients, in both eras of the protocol.",
+            "config": (
+                "Print the entry by which a host, such as Claude Desktop, starts `actum mcp serve` in this folder."
+            ),
             "add": "Add a server. Nothing is started: its tools are used once you have approved them.",
             "remove": "Take a server out, and take its approvals back.",
             "import": "Take over servers that another client knows. Nothing is started, and no approval is taken over.",

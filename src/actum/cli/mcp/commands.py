@@ -58,6 +58,7 @@ from ..show.terminal import (
     who,
 )
 from ..show.tool_table import effects
+from . import hosts as mcp_hosts
 from . import serve as mcp_serve
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ app = typer.Typer(
 )
 
 app.command()(mcp_serve.serve)
+app.command()(mcp_hosts.config)
 
 LOOK_S = 15.0
 """Seconds for which a server is waited for that a person wants to know something of."""

@@ -125,11 +125,14 @@ def serve(
     limit: LimitFlag = None,
     journal: JournalFlag = "",
     policy: PolicyFlag = "",
+    place: Annotated[str, typer.Option("--in", metavar="DIR", help="Begin in this folder, with its actum.toml.")] = "",
 ) -> int:
     """Serve tools, files, prompts and runs to MCP clients, in both eras of the protocol.
 
     For instance: actum mcp serve --tools tools.py, as the command of a server in a client's settings
     """
+    if place:
+        _go_to(said(place))
     settings = options.read(
         tools=tools,
         instructions=instructions,
@@ -175,6 +178,18 @@ def serve(
         return DONE
 
     return asyncio.run(command())
+
+
+def _go_to(place: str) -> None:
+    """Work in this folder from now on: hosts start servers anywhere.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    try:
+        os.chdir(Path(place).expanduser())
+    except OSError as error:
+        raise UsageError("--in {place}: {why}", place=place, why=error.strerror or error) from None
 
 
 def _service(
