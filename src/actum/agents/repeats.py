@@ -88,7 +88,7 @@ class Repeats:
     result: before that there is nothing to find.
 
     Args:
-        allowed: so often it may.
+        allowed: how often it may be repeated.
         polled: whether the tool of this name is meant to be asked again and again.
     """
 
@@ -180,7 +180,7 @@ class SameResults:
         reads: whether the tool of this name only reads, and is not meant to be asked again and again.
 
     Attributes:
-        is_loop: there was a row so long that the run is to be stopped.
+        is_loop: the row of equal results was long enough to stop the run.
     """
 
     def __init__(self, reads: OfTool) -> None:

@@ -53,7 +53,7 @@ class Clearance:
             standing: what is on record of the call.
 
         Returns:
-            The plan of the call, which may be made now; or what came of the call; or what it waits for.
+            The plan of the call, which may be made now; or its result; or the question that it waits for.
 
         Raises:
             CallError: the call is not to be made.

@@ -70,7 +70,7 @@ class CallMaker:
 
     Args:
         scope: the run.
-        terms: by what calls are judged.
+        terms: the policies and facts by which calls are judged.
         limits: how long an attempt may take, and how many there are.
         catalog: the tools of the run.
         asker: whom a running tool may ask.

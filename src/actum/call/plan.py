@@ -30,7 +30,7 @@ from .resolve import Catalog, ResolvedTool, bound_tool
 
 
 class PolicyInputs(Struct, frozen=True, kw_only=True):
-    """By what a call is judged.
+    """The policies and facts by which a call is judged.
 
     Attributes:
         policy: who may call what.

@@ -96,7 +96,7 @@ async def worker_at_work(
         journal: where tasks are on record.
         environment: the variables of this process, which its children get.
         folder: where the everyday tools may look at files.
-        visibility_s: the broker delivers a message again that was not acknowledged for so long; None for a week.
+        visibility_s: seconds after which the broker delivers an unacknowledged message again; None for a week.
 
     Yields:
         What ends when the worker does.

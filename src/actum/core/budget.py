@@ -284,7 +284,7 @@ class Budget:
         """The price of a model, by this run or one above.
 
         Raises:
-            BudgetExceeded: it is not known, and a run above may cost only so much.
+            BudgetExceeded: the price is not known, and a run above has a limit on its cost.
         """
         known = next((run.prices[model] for run in self._line() if model in run.prices), None)
         if known is None and any("cost" in run._allowed for run in self._line()):

@@ -78,7 +78,7 @@ class Way(Struct, frozen=True):
     calls: int | None = None
 
     def most(self, own: int | None) -> int | None:
-        """How many runs may stand here, one under another, by a limit of our own and by what came from outside.
+        """How deep runs may be nested here, by a limit of our own and by the limit that came from outside.
 
         >>> Way(depth=3, left=9).most(8), Way(depth=3, left=1).most(8), Way().most(None)
         (5, 1, None)
@@ -134,8 +134,8 @@ def way_in(tracestate: object) -> Way:
 
 
 def agent_id(agent: object) -> str:
-    """By what an agent of this process is known in other programs, as long as the agent lives. Nobody can tell from the
-    id which agent it is.
+    """The id of an agent of this process in other programs, for as long as the agent lives. The id does not reveal
+    which agent it is.
     """
     return _digest(f"{_process()} {id(agent)}", 12)
 

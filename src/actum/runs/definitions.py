@@ -17,7 +17,7 @@ from .administration import put_on_record
 Check = Callable[[str, str], Awaitable[ReadDefinition]]
 """Reads a text that is to stand under a name, and says what is in it."""
 Permit = Callable[[ReadDefinition], None]
-"""Raises what speaks against publishing a text."""
+"""Raises an error where a text must not be published."""
 
 
 class Publisher:
@@ -91,7 +91,7 @@ class Publisher:
             revision: the revision that the caller has looked at; None to publish whatever the draft is now.
             by: who publishes.
             key_id: the id of the key with which `by` showed who they are; empty at a terminal.
-            permit: raises what speaks against the text; nothing by default.
+            permit: raises an error where the text must not be published; by default it never does.
             source: where the text comes from, such as the name of a file; empty for a draft that a person wrote.
 
         Raises:

@@ -178,6 +178,6 @@ def found_by(call: ToolCall, result: object) -> Sequence[str]:
 
     Args:
         call: the call.
-        result: what came of it, or what it waits for.
+        result: its result, or the question that it waits for.
     """
     return names_found(result) if call.name == SEARCH and isinstance(result, ToolResult) else ()

@@ -19,7 +19,7 @@ from .jail import JailLimits
 
 PS = ("/bin/ps", "-axo", "pid=,ppid=,pgid=,rss=,time=,lstart=")
 ROUNDS = 50
-"""So often what is left is killed, as a process may start another while it is being killed."""
+"""How often the remaining processes are killed, as a process may start another while it is being killed."""
 
 
 class ProcessLine(Struct, frozen=True):

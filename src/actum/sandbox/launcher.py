@@ -79,7 +79,7 @@ DISK_SHARE = 0.05
 """At most this share of the time goes into adding up what lies in the work folder."""
 FDS_FREE = 64
 FD_BYTES = 212_992
-"""What the buffer of one socket can hold: so much counts for each descriptor that a process has beyond `FDS_FREE`."""
+"""What the buffer of one socket can hold: this size counts for each descriptor that a process has beyond `FDS_FREE`."""
 OPEN_FILES_MAX = 1024
 OWN_UIDS = 0x60000000, 0x0FFFFFFF
 """Where root's calls have their own user ids: beginning and mask of a random number."""

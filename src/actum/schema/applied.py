@@ -135,7 +135,7 @@ class _Parts:
 
 
 class _Tags(NamedTuple):
-    """By what branches of a union exclude one another.
+    """The values by which branches of a union exclude one another.
 
     Attributes:
         name: of the tag.

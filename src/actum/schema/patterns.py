@@ -1,7 +1,7 @@
 """Patterns of a schema, and texts that would keep the validator busy with them.
 
 A regular pattern is matched in linear time. One that looks around, or back at what it matched, is tried again and
-again, and each time the rest of the text may be looked at: so long texts are not held to it.
+again, and each time the rest of the text may be looked at: therefore long texts are not checked against it.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ FOREIGN_BYTES_MAX = 512 * 1024
 
 
 class CheckedArguments(Struct, frozen=True):
-    """What came of checking arguments.
+    """The result of checking arguments.
 
     Attributes:
         arguments: what the tool gets. The object that was given as long as nothing had to be mended, and when there are

@@ -32,7 +32,7 @@ log = logging.getLogger("actum.server")
 LINES_MAX = 10_000
 """At most this many lines wait to be written; further ones are lost."""
 END_S = 1.0
-"""So long the end of a server waits for lines that are not written yet."""
+"""Seconds that the end of a server waits for lines that are not written yet."""
 STDERR = "-"
 
 

@@ -46,7 +46,7 @@ FREE_PER_ADDRESS = 20
 """So many tries of one address may fail, whatever was tried."""
 WAIT_MAX_S = 60.0
 FORGET_S = 900.0
-"""After so long without a failed try, earlier ones do not count any more."""
+"""Seconds without a failed try after which earlier ones do not count any more."""
 ADDRESSES_MAX = 10_000
 GOOD_MAX = 10_000
 """So many addresses with their pairs, and so many good tokens, are remembered."""

@@ -44,7 +44,7 @@ log = logging.getLogger("actum.server.news")
 
 BODY_BYTES_MAX = 1024 * 1024
 TRIES_S = 60.0
-"""So long the run may take to be on record as one that waits: the news may be faster."""
+"""Seconds that a run may take to be on record as waiting: the news may be faster."""
 POLL_S = 0.25
 _SHOWN = "actum.news"
 

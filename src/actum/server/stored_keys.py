@@ -22,7 +22,7 @@ from .verifier import identity_of_key, is_text_of
 T = TypeVar("T")
 
 ASK_S = 5.0
-"""So long a check waits for the database, where it has to ask."""
+"""Seconds that a check waits for the database, where it has to ask."""
 LOOK_S = 0.5
 """Seconds between two looks at a key whose stream is open."""
 

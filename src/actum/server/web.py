@@ -46,13 +46,13 @@ from .web_application import HEADER_BYTES_MAX, WebApplication
 HEADERS_S = 15.0
 """Seconds in which the headers of a request have to arrive, from the first byte on, or from the connection on."""
 SEND_S = 30.0
-"""A client that reads nothing of its answer for so long is cut."""
+"""Seconds without reading its answer after which a client is cut off."""
 CONNECTIONS_MAX = 2_000
 CONNECTIONS_PER_ADDRESS_MAX = 200
 END_S = 20
 """What is still under way so many seconds after the server was told to end is broken off."""
 READ_BYTES_MAX = 32 * 1024
-"""So much of what a client sends is read between two turns of the event loop: the parser makes some calls for each
+"""The most bytes of a client that are read between two turns of the event loop: the parser makes some calls for each
 header, for each piece of a body and for each of several requests, and the shortest has a few bytes."""
 _PARSED_BYTES_MAX = 1024 * 1024
 """What uvicorn may keep of unfinished headers: more than the limits here allow, which are told better."""

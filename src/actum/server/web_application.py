@@ -89,7 +89,7 @@ READY_S = 1.0
 LOOK_S = 0.5
 """Seconds between two looks whether the web server is to end."""
 DRAIN_S = 5.0
-"""So long a route group may take to end its streams."""
+"""Seconds that a route group may take to end its streams."""
 METRICS_SCOPE = "metrics"
 ADMIN_SCOPE = "admin"
 """Stands for the scopes that route groups want, and for that of the metrics."""

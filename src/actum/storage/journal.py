@@ -77,9 +77,9 @@ from .tables.webhooks import tell_webhook
 from .writer import Writer
 
 LOOK_S, LOOK_S_MAX = 0.005, 0.1
-"""So often it is looked whether the database is done with a process that died: at first, and in the end."""
+"""The polling interval, first and last, while the database still holds the claim of a process that died."""
 SETTLE_S = 30.0
-"""So long at most it is waited for."""
+"""The longest wait for the end of such a claim."""
 _LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner, tenant, kind"
 """The columns of a run's line, named as the fields of `RunSummary`."""
 _NAMES = _LINE.split(", ")

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 CONNECT_S = 10
 WAIT_S = 30
 END_MS = 5_000
-"""So long it is waited for the server to end a session that was lost."""
+"""How long to wait for the server to end a session that was lost."""
 
 _SESSION = "; ".join(
     f"SET {name} TO {value}"

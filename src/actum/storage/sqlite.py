@@ -34,7 +34,7 @@ from .journal import DatabaseJournal
 from .schema import SQLITE
 
 BUSY_S = 30.0
-"""So long one process waits for another that writes."""
+"""Seconds that one process waits for another that writes."""
 
 
 class SQLiteJournal(DatabaseJournal):

@@ -33,9 +33,9 @@ log = logging.getLogger("actum.tasks")
 LOOK_S = 0.5
 """Seconds between two looks whether somebody wants a task cancelled."""
 PROGRESS_S = 0.5
-"""What a running tool tells of its progress is written down so often at most."""
+"""The least seconds between two notes of a running tool's progress that are written down."""
 CLAIM_S = 10.0
-"""So long the claim of a run is waited for whose process has just ended."""
+"""Seconds to wait for the claim of a run whose process has just ended."""
 POLL_S = 0.05
 
 
@@ -197,7 +197,7 @@ async def settle(
         is_free: an attempt that was broken off does not count against `max_retries`.
         ended: makes the end of a run that has none, where it is known why, such as a time limit.
         because: why an attempt has no end, where nothing else is known.
-        wait_s: so long the claim of the run is waited for.
+        wait_s: the seconds to wait for the claim of the run.
         worker: a process that was given the task and has ended. Where it ended before it put the attempt on record,
             the attempt counts all the same: else a task whose code can not be loaded would come back for ever.
 

@@ -45,8 +45,8 @@ log = logging.getLogger("actum.tasks")
 QUEUE = "actum"
 """The name of the queue in the broker."""
 VISIBILITY_S = 7 * 86_400
-"""A message that was not acknowledged comes again after so long. Longer than an attempt may sensibly take; a message
-that comes again all the same ends at the claim of the run.
+"""Seconds after which an unacknowledged message comes again. This is longer than an attempt may sensibly take; a
+message that comes again all the same ends at the claim of the run.
 """
 AHEAD = 100
 """The most messages in the broker. What waits in the list keeps its turn and its priority; what stands in
@@ -56,11 +56,11 @@ POLL_S = 1.0
 MORE_S = 0.05
 """Seconds until the next look, where there may be more to send."""
 SOON_S = 5.0
-"""A message that was sent so long ago, of a task that still waits while the broker is empty, was lost."""
+"""The age in seconds from which a message counts as lost, if its task still waits while the broker is empty."""
 LATE_S = 60.0
-"""A message that was sent so long ago is sent again, whatever the broker holds."""
+"""The age in seconds from which a message is sent again, whatever the broker holds."""
 BROKER_S = 5.0
-"""The broker may take so long for an answer."""
+"""Seconds that the broker may take for an answer."""
 ASKED_S = 2.0
 """Seconds between two questions to the broker how many messages wait, however often somebody wants to know."""
 ANSWER_S = 0.4
@@ -74,7 +74,7 @@ def celery_app(broker: str, *, visibility_s: float = VISIBILITY_S) -> Celery:
 
     Args:
         broker: its address.
-        visibility_s: a message that was not acknowledged comes again after so long.
+        visibility_s: the seconds after which an unacknowledged message comes again.
     """
     app = Celery("actum", broker=broker, set_as_current=False)
     app.conf.update(

@@ -36,14 +36,14 @@ from .child import Hello, TaskOrder, TaskReport
 log = logging.getLogger("actum.tasks")
 
 LEFT_S = 60.0
-"""A task that this process can not carry out is left alone for so long: for a worker that can."""
+"""Seconds for which a task that this process can not carry out is left to a worker that can."""
 BUSY_S = 2.0
-"""A task that somebody else has just taken is left alone for so long."""
+"""Seconds for which a task that another process has just taken is left alone."""
 CANCEL_LOOK_S = 0.5
 CANCEL_GRACE_S = 3.0
-"""A child may take so long to stop a task that was cancelled; then it is killed."""
+"""Seconds that a child may take to stop a task that was cancelled; then it is killed."""
 START_S = 60.0
-"""A child may take so long to be ready."""
+"""Seconds that a child may take to be ready."""
 KILL: Ending = ((SIGTERM, 2.0), (SIGKILL, 5.0))
 FAILED_START_S = 5.0
 

@@ -26,7 +26,7 @@ from .attempt import LOOK_S, next_start, settle
 log = logging.getLogger("actum.tasks")
 
 OPTIONS = TaskOptions(max_retries=3, backoff=Backoff(base=0.0))
-"""A task that ended with its process is begun again when it is next asked after, so often at most."""
+"""How a task that ended with its process is begun again, when it is next asked after."""
 
 Work = Callable[[Stopping], Coroutine[Any, Any, RunResult]]
 """Carries a run out, and is told why it is cancelled."""

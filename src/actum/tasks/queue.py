@@ -51,10 +51,10 @@ from .waits import POLL_S as WAIT_POLL_S
 from .waits import TaskWaits
 
 CANCEL_S = 10.0
-"""So long a task that another process carries out is waited for after it was cancelled."""
+"""Seconds to wait for a cancelled task that another process carries out."""
 POLL_S = 0.05
 KEY_TRIES = 100
-"""So often the task of a unique key is looked for that another request is about to accept."""
+"""How often the task of a unique key, which another request is about to accept, is looked for."""
 RESULT_BYTES_MAX = 256 * 1024
 """A larger result is not told beside the state of its task, but fetched by itself."""
 DAY_S = 86_400.0
@@ -69,7 +69,7 @@ class TaskLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         running: the most tasks of one user that may run at a time; None for no limit.
         running_tenant: the most of one tenant; None for no limit.
         retries_max: no task may ask for more retries.
-        kept_s: the list holds a task for so long after it ended, in seconds. Its run stays in the journal.
+        kept_s: the seconds that the list keeps a task after its end. Its run stays in the journal.
     """
 
     queued: int = 10_000
@@ -470,7 +470,7 @@ class TaskQueue:
 
         Args:
             run_id: the task.
-            seconds: wait so long at most.
+            seconds: the longest wait.
             tenant, principal: as for `look`.
 
         Raises:

@@ -29,7 +29,8 @@ from ..sandbox.process import AROUND_PROXY, JailedProcess, JailReport
 from ..transport.egress import Egress
 
 OUTPUT_BYTES_MAX = 100_000
-"""So much of what a program prints is kept; the rest is read and dropped, so that the program is not stuck."""
+"""The most bytes that are kept of a program's output; the rest is read and dropped, so that the program is not
+stuck."""
 STDERR_SHOWN_MAX = 4_000
 FILES_MAX = 16
 FILE_BYTES_MAX = 8 * 1024 * 1024

@@ -39,7 +39,7 @@ ENDINGS = (".py", ".sh")
 SCRIPT_BYTES_MAX = 1024 * 1024
 SCRIPTS_MAX = 500
 ARGUMENT_BYTES_MAX = 100_000
-"""So long may one word of a command line be; Linux takes 128 KiB."""
+"""The most bytes of one word of a command line; Linux takes 128 KiB."""
 
 
 class ScriptProblem(Struct, frozen=True):

@@ -24,18 +24,18 @@ HEAD_BYTES_MAX = 64 * 1024
 HEAD_LINES_MAX = 1_000
 """So many lines may a head have: each is some work."""
 PORTION_BYTES = 8 * 1024
-"""After so much of a body everybody else has a turn, and no piece of a body is longer: what a piece says is worked out
-at once."""
+"""The bytes of a body after which other tasks have a turn. No piece of a body is longer, since a piece is processed in
+one go."""
 _PIECE_LEAST = 128
 """A shorter piece counts for so many bytes: some servers send a body in pieces of one byte."""
 _LINE_BYTES = 64
 """An end of a line counts for at least this many bytes: each line may be an event of a stream."""
 _LINES_PORTION_BYTES = 512
-"""So much is handed on at once of a body that has many ends of lines."""
+"""The most bytes that are handed on at once of a body that has many ends of lines."""
 INTERIM_MAX = 16
 """So many answers of status 1xx may come before the answer."""
 _PIECE_BYTES = 256 * 1024
-"""When so much has come that nobody read, the sender is made to wait."""
+"""The number of unread bytes at which the sender is made to wait."""
 
 
 _JOINED_BYTES_MAX = 64 * 1024
@@ -208,7 +208,7 @@ class AnswerHead(NamedTuple):
 
 
 def first_portion(data: memoryview) -> tuple[bytes, memoryview]:
-    """The beginning of a body, so much of it as is handed on at once, and the rest."""
+    """The part of a body that is handed on at once, and the rest."""
     portion = bytes(data[:PORTION_BYTES])
     if weight(portion) > PORTION_BYTES:
         portion = portion[:_LINES_PORTION_BYTES]

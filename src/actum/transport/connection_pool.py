@@ -46,7 +46,7 @@ IDLE_S_MAX = 30.0
 AGE_S_MAX = 600.0
 """A connection is not kept for longer, so that a name that leads elsewhere by now is looked up again."""
 NEXT_ADDRESS_S = 0.25
-"""Where an address of a host does not answer for so long, the next one is tried beside it (RFC 8305)."""
+"""Seconds without an answer of one address of a host after which the next is tried beside it (RFC 8305)."""
 Dial = Callable[[str, int], Awaitable[socket.socket]]
 _OURS = frozenset(
     {

@@ -34,7 +34,7 @@ FETCH_S_MAX = 20.0
 REDIRECTS_MAX = 3
 UNREAD_BYTES_MAX = 16 * 1024
 UNREAD_S_MAX = 1.0
-"""A body that nobody wants is read past up to this length, for so long. A longer one costs the connection."""
+"""How many bytes of an unwanted body are skipped, and for how many seconds. A longer body costs the connection."""
 SECRET_CHARS_MIN = 6
 """What is shorter can not be told from other words of an address."""
 

@@ -40,7 +40,7 @@ LEFT_S = 0.5
 """Seconds for the rest of a group when the child itself has ended: a zombie of a grandchild may be all."""
 POLL_S = 0.01
 ROUNDS = 20
-"""So often strays are looked for again, as a stray may start another while it is being killed."""
+"""How often strays are looked for again, as a stray may start another while it is being killed."""
 PROC = Path("/proc")
 
 

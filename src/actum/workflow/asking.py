@@ -29,9 +29,9 @@ FORM = "answer"
 """The name of the tool that is no tool."""
 
 TRIES_MAX = 2
-"""So often a model is asked that says nothing."""
+"""How often a model that says nothing is asked."""
 PAUSES_MAX = 10
-"""So often an endpoint may pause in the middle of an answer."""
+"""How often an endpoint may pause in the middle of an answer."""
 _CLASSIFY = "Choose the class that the text belongs to. Answer by one call of `answer`."
 _EXTRACT = "Read the values out of the text. Leave out what the text does not say. Answer by one call of `answer`."
 

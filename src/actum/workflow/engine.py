@@ -235,7 +235,7 @@ class WorkflowEngine:
         )
 
     def _feed(self, number: int, record: NodeLeft, due: Due) -> None:
-        """Tell the flow what came of a node, by the record."""
+        """Tell the flow the outcome of a node, from the record."""
         needs = due.node.type.needs
         begun_at, began = self._began.pop(due.path, (-1, None))
         if record.began != begun_at:
@@ -429,7 +429,7 @@ class WorkflowEngine:
         self._took(due, outcome, is_new=True)
 
     def _took(self, due: Due, outcome: NodeOutcome, *, is_new: bool) -> None:
-        """Tell the flow what came of a node, and the user what can be said then.
+        """Tell the flow the outcome of a node, and tell the user what can be said then.
 
         Args:
             is_new: it did not stand on record before.

@@ -27,7 +27,7 @@ from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, i
 log = logging.getLogger("actum.workflow")
 
 WAIT_S = 60.0
-"""A program that runs a workflow waits so long, where it does not say otherwise."""
+"""Seconds that a program which runs a workflow waits, where it does not say otherwise."""
 POLL_S = 0.2
 """Seconds between two attempts to go on with a run that somebody else drives."""
 RUNS_MAX = 16
@@ -48,7 +48,7 @@ async def waited_along(
         go_on: goes on with the run.
         journal: where the run is on record.
         clock: the time.
-        wait_s: so long is waited at most; None for as long as it takes.
+        wait_s: the longest wait, in seconds; None for as long as it takes.
 
     Returns:
         How the run stands then.

@@ -253,8 +253,8 @@ class Workflow:
             given_by: where the inputs came from: `user` (a person), `client` (a program at a server) or `event` (a
                 trigger).
             emit: is told each event as it happens.
-            wait_s: so long this waits along where the run waits for a time alone; None for as long as it takes. A run
-                that waits longer is `paused`: see `attend`.
+            wait_s: the seconds that this waits along, where the run waits for a time alone; None for as long as it
+                takes. A run that waits longer is `paused`: see `attend`.
             options: those of `Agent.run`. With `conversation` the run belongs to a conversation: it sees the variables
                 of the conversation, and model nodes with `memory` are told earlier turns.
 
@@ -392,7 +392,8 @@ class Workflow:
         Args:
             answers: by the id of what is pending, as for `Agent.resume`; for a choice the name of the choice.
             wait_s: as for `run`.
-            others: as for `Agent.resume`.
+            run_id, principal, tenant, context, accept, approver, peer, holder, emit, begins, stopping: as for
+                `Agent.resume`.
 
         Raises:
             UnknownName: there is no such run (of this user), or nothing pending under such an id.

@@ -187,7 +187,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ]
 
     def seconds_of(self, declared: float | None, *names: str) -> float | None:
-        """How long one attempt at a call of a tool with these names may take, which declares so much itself."""
+        """How long one attempt at a call may take, for a tool with these names that declares `declared` itself."""
         default = declared if declared is not None else self.call_seconds
         return _least(default, [each.seconds for _, each in self.of_tool(*names)]) if self.tools else default
 

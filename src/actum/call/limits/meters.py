@@ -24,9 +24,9 @@ from ...core.user import User
 from .limits import Limits, UserLimits
 
 WAIT_S_MAX = 5.0
-"""So long a call waits until it may begin; one that would have to wait longer is turned away."""
+"""The longest time that a call waits until it may begin; a call that would have to wait longer is refused."""
 PLACE_POLL_S = 0.1
-"""So often a place is asked for that another process holds."""
+"""Seconds between two tries for a place that another process holds."""
 USERS_MAX = 10_000
 """Beyond so many, those who did nothing for a day are forgotten."""
 _lock = threading.Lock()

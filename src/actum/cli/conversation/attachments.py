@@ -29,10 +29,10 @@ from ..language import tr
 from ..show.terminal import said
 
 TEXT_BYTES_MAX = 1_000_000
-"""So much text fits into a question: more than the context window of most models holds."""
+"""The most text in a question: more than the context window of most models holds."""
 
 ATTACHED_BYTES_MAX = 20_000_000
-"""So much may be given along with one question, all files together: what the usual APIs take in one request."""
+"""The most bytes of all files of one question together: as much as the usual APIs take in one request."""
 
 PATIENCE_S = 1.0
 """After so many seconds in which nothing comes through the pipe, the person is told what is waited for."""

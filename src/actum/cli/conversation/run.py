@@ -195,7 +195,7 @@ def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
 
 
 def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool, verbose: bool) -> int:
-    """Print what came of a call that was asked for without a model. The exit code."""
+    """Print the result of a call that was asked for without a model, and return the exit code."""
     if result.status != "done":
         if as_json:
             pending: list[Json] = [pending_as_json(item) for item in result.pending]

@@ -26,7 +26,7 @@ async def entrance(access: Access, journal: Journal, host: str, *, scopes: Seque
     terminal; see `server.keys.with_stored_keys`.
 
     Args:
-        access: who may come in by what else was set.
+        access: who may use the server by other settings.
         journal: keeps the keys.
         host: where the server listens.
         scopes: what the first key allows.

@@ -30,7 +30,7 @@ def span(text: str) -> float:
 
 
 def moment(text: str, now: float) -> float:
-    """A point in time, in seconds since 1970: a date or an hour of this machine's time zone, or so long before now.
+    """A point in time, in seconds since 1970: a date or an hour of this machine's time zone, or a time span before now.
 
     Args:
         text: `24h` and its like; or ISO 8601, with a time zone of its own where it names one.
@@ -51,7 +51,7 @@ def moment(text: str, now: float) -> float:
 
 
 def end(text: str, now: float) -> float:
-    """A point in time that is still to come, in seconds since 1970: so long from now, or a date or an hour.
+    """A point in time that is still to come, in seconds since 1970: a time span from now, or a date or an hour.
 
     Args:
         text: `30d` and its like; or ISO 8601, in this machine's time zone where it names none.

@@ -43,7 +43,7 @@ INDENT = "  │ "
 WIDE = 1_000_000
 WIDE_TABLE = 120
 TITLE_CHARS = 80
-"""So much of a question is shown in a list on a terminal."""
+"""The most characters of a question that a list on a terminal shows."""
 """Columns of what is no terminal."""
 
 INTERRUPT_S = 0.5

@@ -326,7 +326,7 @@ def show_call(terminal: Terminal, call: ToolCall, repairs: tuple[str, ...]) -> N
 
 
 def show_result(terminal: Terminal, result: ToolResult, seconds: float, language: Language = "en") -> None:
-    """What came of a call, and how long it took."""
+    """Show the result of a call, and how long the call took."""
     label, style = ("result", "green") if result.error is None else ("error", "red")
     terminal.line(label, styled(result_line(result, language), (f"  · {duration(seconds)}", "dim")), style)
 
@@ -345,7 +345,7 @@ def requested_by(requested: CallsRequested) -> str:
 
 
 def result_line(result: ToolResult, language: Language = "en") -> Text:
-    """What came of a call in a line, or a few: an object by its fields, the rest as a model reads it."""
+    """The result of a call in a line, or a few: an object by its fields, the rest as a model reads it."""
     if result.error is not None:
         text = failure_text(result.error) if language == "en" else told(result.error, language)
         return styled((f"{result.error.code}: ", "red"), shorten(text, RESULT_MAX))
@@ -394,7 +394,7 @@ def run_as_json(result: RunResult, model: str) -> JsonObject:
 
 
 def call_as_json(call: ToolCall, result: ToolResult) -> JsonObject:
-    """A call and what came of it: `result` is its value or text, `error` says why there is none."""
+    """A call and its result: `result` is its value or text, `error` says why there is none."""
     outcome: JsonObject = {"name": call.name, "arguments": call.arguments}
     if result.error is not None:
         outcome["error"] = {"code": result.error.code, "message": result.error.message}

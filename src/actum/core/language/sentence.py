@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 VALUE_CHARS_MAX = 16 * 1024
-"""Of a text that is put into a sentence so much is told: a stranger may have sent it."""
+"""The most characters of a text that is put into a sentence: a stranger may have sent the text."""
 
 
 class Sentence:

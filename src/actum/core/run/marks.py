@@ -1,5 +1,5 @@
-"""By what a run is found that its line in the list of runs does not say: its tools, its errors, a version, the words of
-its question.
+"""Marks by which a run is found beside its line in the list of runs: its tools, its errors, a version, the words of its
+question.
 
 A mark is a short text. A journal keeps the marks of each run in an index of their own, written with the records that
 they follow from, and deletes them when the run is forgotten.
@@ -18,7 +18,7 @@ MARK_MAX = 200
 WORDS_MAX = 100
 """A run is found by the first words of its question, and a question is looked for by its first words."""
 TEXT_CHARS_MAX = 2_000
-"""So much of a question is looked at for words."""
+"""The most characters of a question that are searched for words."""
 
 
 def marks_of(record: Record) -> Sequence[str]:

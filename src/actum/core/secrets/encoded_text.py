@@ -37,7 +37,8 @@ NESTED_MAX = 2
 NESTED_SHARE = 4
 """Of what encodings say, so many times the length of the text is read again; of a short text all."""
 _NESTED_LEAST, _NESTED_COST = 20_000, 256
-"""So much of a short text, and each reading counts for so much at least: to read little takes as many steps."""
+"""The least share, which short texts are allowed, and the least size that each reading counts for: a short reading
+takes as many steps."""
 
 _HEX = b"[0-9A-Fa-f]"
 _PERCENT = b"%" + _HEX + b"{2}"

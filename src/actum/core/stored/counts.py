@@ -23,8 +23,8 @@ class Rate(Struct, frozen=True):
     """How often something may begin.
 
     Attributes:
-        name: what is counted.
-        most: so often it may begin within any `WINDOW_S`.
+        name: the name of the thing that is counted.
+        most: how often it may begin within any `WINDOW_S`.
     """
 
     name: str

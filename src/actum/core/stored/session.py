@@ -16,7 +16,7 @@ from msgspec import Struct
 SESSIONS_PER_USER_MAX = 20
 """A user who logs in once more ends the session that was quiet for longest."""
 KEPT_S = 30 * 86_400.0
-"""A session without a request for so long is deleted. It may have ended before."""
+"""Seconds without a request after which a session is deleted. The session may have ended before."""
 
 
 class LoginSession(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -95,7 +95,7 @@ class SessionStore(Protocol):
         Args:
             name: the name.
             now: the time; names that ended before are deleted.
-            ends_at: for so long the name is remembered.
+            ends_at: until when the name is remembered.
 
         Returns:
             False where the name was used before.

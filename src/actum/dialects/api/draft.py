@@ -142,7 +142,7 @@ SomeCall = TypeVar("SomeCall", bound=OpenCall)
 
 
 class Draft:
-    """What came of one reply so far.
+    """The part of a reply that has come so far.
 
     Args:
         names: how the tools of the request are called on the wire.

@@ -28,7 +28,7 @@ ANTHROPIC_KEY = "[a-zA-Z0-9_.-]{1,64}"
 GEMINI_KEY = "[a-zA-Z_][a-zA-Z0-9_]{0,63}"
 
 WORDS_CHARS_MAX = 2_000
-"""So much is told to the model in words of what can not be said at the root."""
+"""The most characters of words for the model, about rules that the root of a schema can not say."""
 _ALTERNATIVES = ("anyOf", "oneOf")
 _NOT_AT_ROOT = frozenset({"anyOf", "oneOf", "allOf", "enum", "not"})
 _OF_SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")

@@ -40,7 +40,7 @@ _NOTHING = Marks(())
 _COLONS = ":："
 _MAY_END_CALL = re.compile(rf"[\n{re.escape(EDGES)}]")
 _BLANK_MAX = 64
-"""So much white space may stand before an opening mark that the prompt has written already."""
+"""The most white space before an opening mark that the prompt has written already."""
 
 
 class CallReader(Protocol):

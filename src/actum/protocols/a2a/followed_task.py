@@ -34,7 +34,7 @@ from .model import (
 ARTIFACTS_MAX = 1_000
 PARTS_MAX = 50_000
 RESULT_BYTES_MAX = 64 * 1024 * 1024
-"""So long all that an agent tells of its results may be; text counts by its letters."""
+"""The most bytes of all results that an agent tells; text counts by its letters."""
 
 
 class ReadTask:

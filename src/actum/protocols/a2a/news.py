@@ -21,7 +21,7 @@ from .model import A2AArtifactUpdate, A2AMessage, A2AStatusUpdate, A2ATask
 PATH = "/a2a-news"
 OWNER, KIND = "a2a_news", "awaited"
 KEPT_S = 7 * 86_400.0
-"""So long news of a task are taken. Then a person looks after the task."""
+"""Seconds for which news of a task are accepted. Then a person looks after the task."""
 
 
 class AwaitedNews(Struct, frozen=True, kw_only=True):

@@ -405,7 +405,7 @@ def _old_told(result: Any) -> Json:  # noqa: ANN401  # pydantic models of the SD
 
 
 async def _first(events: AsyncGenerator[Told, None]) -> Told | None:
-    """The first event: what speaks against the request is raised before the stream begins."""
+    """The first event. An error of the request is raised before the stream begins."""
     try:
         return await anext(events)
     except StopAsyncIteration:

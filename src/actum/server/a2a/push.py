@@ -49,7 +49,7 @@ log = logging.getLogger("actum.server.a2a")
 
 POLL_S = 0.5
 LOOK_S = 10.0
-"""So often it is looked whether somebody still carries out a task without news."""
+"""Seconds between two looks whether a task without news is still carried out."""
 TARGETS_MAX = 20
 """The most addresses of a task."""
 TOKEN_CHARS_MAX = 4_096

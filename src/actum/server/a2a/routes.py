@@ -55,7 +55,7 @@ class A2ARoutes:
         sender: makes what pushes news, of the key and the address of its JWK set; None where no news are pushed.
         beside: what has to be open while the server runs, such as gRPC, of the methods and of what callers have
             to pass; None for nothing.
-        drain_s: so long runs may go on when the server stops.
+        drain_s: the seconds that runs may go on when the server stops.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from ..login.browser_sessions import BrowserSessions  # needs the types of a web framework
 
 TRIES = 25
-"""So often it is looked for a run that another process is about to begin."""
+"""How often a run that another process is about to begin is looked for."""
 INDEXES_MAX = 16
 """The published tools of this many tenants are kept in an index."""
 ASSISTANT = "assistant"
@@ -596,7 +596,7 @@ async def wait_for(job: RunJob) -> None:
 
 
 def user_of(who: Identity, conversation: str) -> str:
-    """By what a share of the users is drawn: the user; without one the conversation, and without both a new name."""
+    """The name that a share is drawn by: the user; else the conversation, and without both a new name."""
     return who.principal or conversation or new_id("user")
 
 

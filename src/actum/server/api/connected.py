@@ -10,7 +10,7 @@ from ...features.connections import ModelConnection
 from ...models.catalog import PROVIDERS
 
 Outcome = Literal["ok", "key_refused", "unreachable", "unknown_model"]
-"""What came of asking a model once. `unreachable` stands for everything that is none of the others."""
+"""The outcome of asking a model once. `unreachable` means every outcome that is none of the others."""
 
 
 def key_name(row: ModelConnection) -> str:

@@ -28,7 +28,7 @@ from ..scopes import allows
 PROBLEMS_MAX = 10
 """So many problems of the record are told beside what a command shows."""
 POLL_S = 0.2
-"""So often it is looked whether another process has come further with a run."""
+"""Seconds between two looks whether another process has come further with a run."""
 
 
 class Recorded(Struct, frozen=True):

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("actum.api")
 
 DRAIN_S = 10.0
-"""So long runs may go on when the server stops."""
+"""Seconds that runs may go on when the server stops."""
 
 _KEY = re.compile(KEY_PATTERN)
 _EVENT = re.compile(LAST_EVENT_PATTERN)
@@ -74,7 +74,7 @@ class ApiRoutes:
         runner: the tools, and all that calls of them are judged by and written down in.
         agents: the agents, such as `GivenAgents({"desk": agent})`; all have to write to the journal of the runner.
         clock: the time.
-        drain_s: so long runs may go on when the server stops; those that take longer are cancelled.
+        drain_s: the seconds that runs may go on when the server stops; those that take longer are cancelled.
         tasking: how tasks are taken on; None where nothing carries tasks out, and each is refused.
         workflows: the workflows that callers may run; None for none.
         features: the features that are on.

@@ -16,7 +16,7 @@ from .spoken import SpokenWords
 log = logging.getLogger("actum.api")
 
 CANCEL_S = 10.0
-"""So long a request waits for a run that it cancelled."""
+"""Seconds that a request waits for a run that it cancelled."""
 
 
 class RunJob:
@@ -161,7 +161,7 @@ class Work:
         """Wait for the runs under way, and cancel those that take longer; what they did by then is on record.
 
         Args:
-            drain_s: so long they may take.
+            drain_s: the seconds that they may take.
         """
         self.refuse_new()
         for each in self._afterwards:

@@ -38,7 +38,7 @@ IDLE_S = KEPT_S
 HEADER = b"actum-session"
 """The header with the second text."""
 COOKIE_S = 400 * 86_400
-"""So long a browser keeps the cookie, which is the longest that browsers allow; the session may end before."""
+"""Seconds that a browser keeps the cookie, the longest that browsers allow; the session may end before."""
 CODE_TRIES = "code"
 """What failed codes are counted and recorded by."""
 KEY_ID = "browser:"

@@ -21,7 +21,7 @@ from .cookies import cookie_name
 from .same_site import own_path
 
 PENDING_S = 600.0
-"""So long a person may take at the issuer."""
+"""Seconds that a person may take at the issuer."""
 PENDING_MAX = 8
 """So many log-ins may be under way in one browser; of more, the oldest are dropped."""
 PENDING = "actum-login-"

@@ -36,7 +36,7 @@ log = logging.getLogger("actum.server")
 METADATA_S = 600.0
 """How long the metadata of the issuer is believed."""
 FAILED_S = 5.0
-"""After a failure the issuer is not asked for its metadata again for so long."""
+"""Seconds after a failure in which the issuer is not asked for its metadata again."""
 ANSWER_S = 10.0
 ANSWER_BYTES_MAX = 256 * 1024
 

@@ -20,7 +20,7 @@ RETURN_CHARS_MAX = 1000
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN = frozenset({"same-origin", "none"})
 _ROUNDS = 3
-"""So often an address is decoded to look for what it hides; what is still encoded then is refused."""
+"""How often an address is decoded to find what it hides. An address that is still encoded then is refused."""
 
 
 def refuse_other_sites(scope: Scope, own: str) -> None:

@@ -17,7 +17,8 @@ from ...core.stored.session import KEPT_S, LoginSession, SessionStore
 from .provider import LoginSettings
 
 NOTED_S = 30.0
-"""A request is noted at most so often; a session may end so much earlier than its time idle says."""
+"""The least seconds between two requests that are noted; a session may end this much earlier than its idle time
+says."""
 KEY_ID = "session:"
 """Begins `Identity.key_id` of somebody who logged in. No key has a colon in its id."""
 TEXT = re.compile(r"[A-Za-z0-9_-]{43}")

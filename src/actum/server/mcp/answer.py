@@ -22,11 +22,11 @@ MOMENT_S = 0.1
 PIECE_BYTES = 64 * 1024
 """A long body is sent in pieces of this size: the next piece is handed over when the client has read of the last."""
 SEND_S = 30.0
-"""A client that takes no piece for so long is cut."""
+"""Seconds without taking a piece after which a client is cut off."""
 WAITING_BYTES_MAX = 64 * 1024 * 1024
-"""So much may wait for slow clients of one server."""
+"""The most bytes that may wait for slow clients of one server."""
 PING_S = 15.0
-"""So long a stream may be silent."""
+"""Seconds that a stream may be silent."""
 
 Headers = Sequence[tuple[bytes, bytes]]
 

@@ -44,7 +44,7 @@ LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "e
 LOG_LEVEL = "actum.log_level"
 """Where a connection keeps the level that its client set."""
 TOLD_MAX = 1_000
-"""So much may wait to be told to a client that is slow to read."""
+"""The most messages that may wait for a client that is slow to read."""
 
 
 def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:

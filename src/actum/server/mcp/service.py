@@ -87,9 +87,9 @@ NOT_FOUND = -32002
 """What a server with a handshake says of a resource that is not there."""
 SUGGESTIONS_MAX = 100
 URI_CHARS_MAX = 8_192
-"""So long may be the address of a resource that is read: it is taken apart while everybody else waits."""
+"""The longest address of a resource that is read, in characters: it is parsed while everything else waits."""
 SUBSCRIBED_CHARS_MAX = 2_048
-"""So long may be the address of a resource that a client listens to: it is kept as long as the client."""
+"""The longest address of a resource that a client listens to, in characters: it is kept as long as the client."""
 TENANTS_MAX = 200
 """The published tools of so many tenants are kept as they are told."""
 

@@ -38,10 +38,10 @@ from .holders import shares
 SESSIONS_MAX = 1_000
 """So many sessions are open at most; one costs about 10 KB, and what its client said of itself."""
 HELLO_BYTES_MAX = 16 * 1024
-"""So long may be what a client says of itself in its handshake: it is kept as long as the session."""
+"""The most bytes that a client may say of itself in its handshake: they are kept as long as the session."""
 SESSION_IDLE_S = 30 * 60.0
 SWEEPS = 30
-"""So often, in the time that one may be idle, it is looked for such."""
+"""How often idle sessions are looked for, in the time that a session may be idle."""
 TELL_S = 5.0
 """A client that does not read is told no longer than this that it need not answer."""
 
@@ -229,7 +229,7 @@ class Sessions:
 
     Args:
         server: what is served.
-        idle_s: so long one may be unused; it ends soon after that.
+        idle_s: the seconds that a session may be unused; it ends soon after that.
     """
 
     def __init__(self, server: Server[Any], idle_s: float = SESSION_IDLE_S) -> None:

@@ -107,7 +107,7 @@ FAILURES_MAX = 5
 REST_S = 30.0
 """After so many failures in a row an upstream is left alone for so many seconds."""
 TRANSCODED_BYTES = 512
-"""So much of a stream is transcoded between two turns of the event loop."""
+"""The most bytes of a stream that are transcoded between two turns of the event loop."""
 BODY_KEPT_BYTES_MAX = 1024 * 1024
 """Of a body that the operator wants kept."""
 ESTIMATED_HEADER = "x-actum-estimated"

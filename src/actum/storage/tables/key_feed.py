@@ -23,7 +23,7 @@ BEAT_S = 0.25
 FRESH_S = 0.75
 """With this, and the time of a check, a revoked key is dead within a second, whatever became of the connection."""
 ANEW_S = 0.5
-"""So long the thread waits before it connects again."""
+"""Seconds that the thread waits before it connects again."""
 
 
 class PostgresKeyChanges:

@@ -70,7 +70,7 @@ _LEGACY_SIGNS = frozenset({UNKNOWN_METHOD, INVALID_REQUEST})
 
 
 class TaskHandle(Struct, frozen=True, omit_defaults=True):
-    """By what a task of a remote agent is found again.
+    """The values by which a task of a remote agent is found again.
 
     Attributes:
         task_id, context_id: as the agent calls them; the task's id is empty until it is known.

@@ -74,7 +74,7 @@ class GrpcChannels:
     Args:
         guard: which addresses may be reached.
         bytes_max: the longest message that is read.
-        silence_s: so long an agent may say nothing at all.
+        silence_s: the seconds that an agent may be silent.
         roots: the certificates that are trusted, as PEM; those of the system by default.
     """
 

@@ -62,7 +62,8 @@ POLL_S = (0.5, 10.0)
 FAILURES_MAX = 5
 """After so many failures in a row the call waits on record."""
 NEWS_S = 10.0
-"""So long an agent has to say that it will send news of a task. A person looks after the task where it does not."""
+"""Seconds in which an agent has to say that it will send news of a task. A person looks after the task where it does
+not."""
 CANCEL_S = 5.0
 """How long a task that nobody waits for any more is given to hear of that."""
 QUESTIONS_MAX = 50

@@ -58,7 +58,7 @@ from .remote_call import CallTerms, HandleStore, RemoteCall, RestingTask, ShownT
 WATCH_S = 2.0
 """A person who watches a task sees it anew after so many seconds."""
 CARD_HOLDS_S = 300.0
-"""So long a card that was looked at is taken to be the agent's card."""
+"""Seconds for which a card that was fetched counts as the agent's card."""
 DESCRIPTION_CHARS_MAX = 6_000
 SKILLS_SHOWN_MAX = 40
 TIMEOUT_S = 90_000.0

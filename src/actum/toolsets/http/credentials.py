@@ -31,7 +31,7 @@ from ..login import LoginNeeded
 from .token import ApiLogin, ApiToken, NoToken, ask_token, basic_code
 
 EARLY_S = 15.0
-"""A token is asked for anew so long before it ends."""
+"""Seconds before its end at which a token is asked for anew."""
 REFUSED_MAX = 200
 """So many tokens that an API refused before their end are remembered, so that a newer one is asked for."""
 

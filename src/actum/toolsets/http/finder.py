@@ -27,7 +27,7 @@ from .toolset import ApiToolset
 
 FOUND_MAX = 8
 TOLD_BYTES = 12_000
-"""So much of the parameters of what was found is told; of further operations, the name and the words."""
+"""The most bytes of parameters that are told of the operations found; of further ones, the name and the words."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u3400-\u9fff]|[^\W\d_a-zA-Z]+")
 _SECRET = "it takes a secret value, so a person has to add it by itself (--only)"

@@ -57,7 +57,7 @@ from .issuer import (
 
 _NOBODY = User()
 EARLY_S = 15.0
-"""A token is refreshed so long before it ends."""
+"""Seconds before its end at which a token is refreshed."""
 STEPS_MAX = 2
 """How often one request may ask for more scopes."""
 _ATTEMPTS_MAX = 5

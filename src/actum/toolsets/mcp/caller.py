@@ -39,7 +39,7 @@ from .session import Caller, OfRun
 
 LEVELS = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
 FORM_BYTES_MAX = 16 * 1024
-"""So long may the schema of a form be that a person is to fill in, and what the person is told with it."""
+"""The most bytes of the schema of a form for a person, and of the words that go with it."""
 
 
 Offer = Literal["elicitation", "sampling", "roots", "tasks"]

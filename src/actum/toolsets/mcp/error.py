@@ -42,7 +42,7 @@ _NOTHING_HAPPENED = frozenset(
 )
 WORDS_MAX = 500
 KEPT_CHARS_MAX = 16 * 1024
-"""Of a server's own words so much is kept, for the program that passes them on."""
+"""The most characters of a server's own words that are kept, for the program that passes them on."""
 
 
 class McpError(ToolError):

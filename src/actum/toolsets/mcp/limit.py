@@ -1,4 +1,4 @@
-"""How long a request to an MCP server may take: so long without a word from it, and so long in all.
+"""How long a request to an MCP server may take: how long without a word from it, and how long in all.
 
 The time in which a person or a model is asked something for the server does not count.
 """

@@ -16,7 +16,7 @@ from mcp_types import INTERNAL_ERROR, PARSE_ERROR, ErrorData, JSONRPCError, JSON
 from ...core.json import Json, JsonObject, JsonProblem, dumps, parse
 
 HEAD_CHARS = 256 * 1024
-"""So much of a line that is no JSON is looked through for what it is."""
+"""The most characters of a line that is not JSON which are searched to find out what it is."""
 _MARK = "\ufeff"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?$)|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 

@@ -57,7 +57,7 @@ LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 ROUNDS_MAX = 16
 """How often a server may ask back during one request."""
 TOLD_CHARS_MAX = 4 * 1024
-"""Of one thing that a server logs, or tells of how far it is, so much is kept."""
+"""The most characters that are kept of one log message, or one progress message, of a server."""
 ASKED_MAX = 100
 """So many things may a server ask for at once."""
 
@@ -125,7 +125,7 @@ class OfRun(Protocol):
 
 
 class Nobody:
-    """A caller of whom nothing can be asked."""
+    """A caller that can not be asked anything."""
 
     @property
     def capabilities(self) -> JsonObject:

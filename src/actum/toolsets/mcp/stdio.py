@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 PORTION_BYTES = 4 * 1024
-"""So much of a pipe is read at once: each line of two bytes is some work."""
+"""The most bytes of a pipe that are read at once: each line of two bytes is some work."""
 WORK, BATCH_WORK = 4, 64
 """A line with faults, or a list of messages, is as much work as one message of this many times its length."""
 STDERR_BYTES_MAX = 2_000
-"""So much of one line that is written beside the protocol is kept."""
+"""The most bytes that are kept of one line that is written beside the protocol."""
 
 PASSED_ON = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 """What a local server finds of our environment, with all of `LC_*`; the rest is not its business."""

@@ -22,7 +22,7 @@ POLL_S = (0.05, 30.0)
 """A server's word on how often to ask is taken within these bounds, in seconds."""
 
 WORDS_MAX = 8_000
-"""So much of a server's words about a task that failed is told."""
+"""The most characters that are told of a server's words about a task that failed."""
 
 CANCEL_S = 5.0
 """How long a task that nobody waits for any more is given to hear of it, in seconds."""

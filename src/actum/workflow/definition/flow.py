@@ -34,7 +34,7 @@ ITEMS_MAX = 100_000
 
 
 class NodeOutcome(Struct, frozen=True, kw_only=True):
-    """What came of a node.
+    """The outcome of a node.
 
     Attributes:
         value: what the node gives, by name, such as `output`.
@@ -59,8 +59,8 @@ class Due(Struct, frozen=True):
     Attributes:
         path: where the node stands.
         node: the node.
-        scope: what its expressions speak of.
-        result: of a container whose last pass is over, what came of the container.
+        scope: the values that its expressions use.
+        result: the result of a container whose last pass is over.
     """
 
     path: str

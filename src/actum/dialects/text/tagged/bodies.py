@@ -36,7 +36,8 @@ from ..speech import CallRead, Speech
 from ..toolbox import Toolbox, read_input, read_object
 
 PIECE_MAX = 4096
-"""So much is searched for a mark at once: what follows a short call is not searched again for each."""
+"""The most text that is searched for a mark at once, so that the text behind a short call is not searched again for
+each."""
 
 SPACE = re.compile(r"\s*")
 _BLANK = re.compile(r"\{(\w+)\}")

@@ -22,7 +22,7 @@ from ..calls import INVALID_PARAMS, NotYet
 from .gateway_client import GatewayClient, ServerQuestion
 
 KEPT_S = 600.0
-"""So long a client may take to answer; no longer than what it holds is sealed for."""
+"""Seconds that a client may take to answer; no longer than the state that it holds is sealed for."""
 KEPT_MAX = 1_000
 KEPT_EACH_MAX = 6
 """So many calls are kept at a time, in all and for one user: a server waits for the answer to each."""

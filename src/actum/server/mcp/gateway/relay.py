@@ -31,7 +31,7 @@ from ....toolsets.mcp.toolset import STARTED_ANEW
 from .gateway_client import GatewayClient
 
 WORDS_MAX = 2_000
-"""So much of what a server asks is on record in words."""
+"""The most characters of a server's question that are on record in words."""
 ROOTS_S = 10.0
 """Seconds in which a client has to say what its directories are, while it waits for nothing itself."""
 REFUSED = -1

@@ -40,7 +40,7 @@ class ServerCall(Struct, frozen=True):
     Attributes:
         place: which call of the run; see `CallRef.name`.
         call: without secret values.
-        result: what came of it.
+        result: the result of the call.
     """
 
     place: str

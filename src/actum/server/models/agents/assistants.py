@@ -64,9 +64,9 @@ from .telling import Telling
 _encode = msgspec.json.Encoder().encode
 _ASSISTANT = ("name", "description", "instructions", "metadata", "tools", "temperature", "top_p")
 OBJECT_BYTES_MAX = 1024 * 1024
-"""So long an assistant, a thread or a message may be."""
+"""The most bytes of an assistant, a thread or a message."""
 THREAD_S = 60 * 24 * 3600.0
-"""So long a thread is kept to which nobody adds a message. The record of its runs is the operator's to keep."""
+"""Seconds that a thread is kept to which nobody adds a message. The record of its runs is the operator's to keep."""
 Events = asyncio.Queue[Event | None]
 
 

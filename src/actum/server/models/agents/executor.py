@@ -115,12 +115,12 @@ class UnstoredRuns:
 log = logging.getLogger("actum.server.models")
 
 HOLD_S = 60.0
-"""So long a request is held while its run waits for a person."""
+"""Seconds that a request is held while its run waits for a person."""
 SILENT_S = 15.0
 """After so many seconds without a word a comment is sent, where the API bears one."""
 DRAIN_S = 10.0
 TIDY_S = 300.0
-"""So often it is looked for what is not to be kept any more."""
+"""Seconds between two looks for things that are not to be kept any more."""
 TOOLS_MAX, SCHEMAS_BYTES_MAX = 1_000, 512 * 1024
 """A client may bring so many tools, with so many bytes of schemas together."""
 HISTORY_HEADER = "x-actum-history"
@@ -133,8 +133,8 @@ class AgentServing(Struct, frozen=True, kw_only=True):
     """How agents are served at the models door.
 
     Attributes:
-        hold_s: so long a request is held while its run waits for a person.
-        drain_s: so long runs may go on when the server stops.
+        hold_s: the seconds that a request is held while its run waits for a person.
+        drain_s: the seconds that runs may go on when the server stops.
     """
 
     hold_s: float = HOLD_S
