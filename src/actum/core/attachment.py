@@ -52,7 +52,7 @@ class File:
         return cls(part.data, media_type=part.media_type, name=part.name, url=part.url)
 
     def part(self) -> MediaPart:
-        """The same thing as it stands in a message or a result."""
+        """The attachment as a part of a message or a result."""
         return MediaPart(self.media_type, data=self.data, name=self.name, url=self.url)
 
     @classmethod

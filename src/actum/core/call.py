@@ -66,7 +66,7 @@ class Problem(Struct, frozen=True, omit_defaults=True):
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):
-    """Why a call has no result: a `CallError` as it stands in the journal and is told to the model.
+    """Why a call has no result: a `CallError` as the journal keeps it and as the model is told.
 
     Attributes:
         code: the kind, one of `errors.CODES`.
@@ -87,8 +87,9 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     limit: str = ""
 
 
-# The structs of which a long run keeps thousands are `gc=False`: they hold JSON values and each other, never whatever
-# holds them, so that the garbage collector would look through all of them again and again, and find nothing.
+# A long run keeps thousands of these structs. They are `gc=False`: they hold only JSON values and each other, and never
+# an object that refers back to them. The garbage collector would look through all of them again and again, and find
+# nothing.
 
 
 class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True, gc=False):

@@ -22,7 +22,7 @@ log = logging.getLogger("actum.call")
 T = TypeVar("T")
 
 GRACE_S = 2.0
-"""So many seconds work may take to clean up after it was cancelled."""
+"""Seconds that work may take to clean up after it was cancelled."""
 
 Steps = Generator[Any, Any, T]
 """Work, step by step: each step gives what the work waits for."""
@@ -47,7 +47,7 @@ class Waiting(Struct, Generic[T], eq=False):
 
     @property
     def is_unwanted(self) -> bool:
-        """Whoever waits for the work was cancelled since the work began."""
+        """Whether the task that waits for the work was cancelled since the work began."""
         return self.rest.is_unwanted
 
 
@@ -97,7 +97,7 @@ class _Rest(Generic[T]):
 
     @property
     def is_unwanted(self) -> bool:
-        """Whoever waits for the work was cancelled since the work began."""
+        """Whether the task that waits for the work was cancelled since the work began."""
         return self.waiter.cancelling() > self.before
 
 
@@ -124,10 +124,10 @@ def _new_rest(loop: asyncio.AbstractEventLoop) -> _Rest[Any]:
 def begin(work: Awaitable[T], context: Context | None = None) -> T | Waiting[T]:
     """Take the first step of work of others, in the name of a task that belongs to the work alone.
 
-    What the work does to its task, nobody else hears of: a task group whose child fails leaves the task it stands in
-    counted as cancelled, on Python 3.11 and 3.12 for ever. So whoever waits for the work, and is cancelled, was
-    cancelled from outside. Work that never waits is over with its first step, needs no time limit, and can not be
-    cancelled.
+    The work runs in a task of its own, so its effects on that task reach nobody else. A task group whose child fails
+    leaves its task counted as cancelled, on Python 3.11 and 3.12 for ever. So if the task that waits for the work is
+    cancelled, the cancellation came from outside. Work that never waits is over with its first step, needs no time
+    limit, and can not be cancelled.
 
     Args:
         work: the work.

@@ -397,8 +397,8 @@ class ToolError(CallError):
 
 
 class CanNotBeAsked(ToolError):
-    """Whoever is there can not be asked this, or has not answered what was asked. A tool that asks fails by it; a run
-    that asks waits for somebody else.
+    """The person or program at the other end can not be asked this, or has not answered. A tool that asks fails with
+    this error; a run that asks waits for somebody else.
     """
 
 

@@ -226,8 +226,8 @@ class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_res
         steps: how often the model was asked.
         cost: what it cost, with what it started: models by the prices that the agent was given, and what tools said.
         stop_reason: which limit, `loop_detected`, `invalid_output`, `no_reply` where the model said nothing twice,
-            `cancelled`, or `access_revoked` where the key or the agent was taken from whoever asked; `length` or
-            `content_filter` where the endpoint cut the answer off, whose beginning then stands in `text`. Empty unless
+            `cancelled`, or `access_revoked` where the key or the agent was taken from the caller; `length` or
+            `content_filter` where the endpoint cut the answer off, so that `text` is only its beginning. Empty unless
             stopped.
         pending: what a paused run waits for.
         plan: the steps that an agent with a plan wrote down last, in this conversation.

@@ -1,8 +1,8 @@
-"""Whoever keeps something open between calls, such as a session with a server: a conversation, a run, a client.
+"""Holders: a conversation, a run or a client that keeps something open between calls, such as a session with a server.
 
-A toolset that keeps sessions gives each holder one of its own, so that the state behind it (a page in a browser, a
-transaction) is never another's. The holder tells the toolset whether it still needs what is kept. Knows nothing of
-servers.
+A toolset that keeps sessions gives each holder its own session, so that no two holders share the state behind a session
+(a page in a browser, a transaction). The holder tells the toolset whether it still needs what is kept. This file knows
+nothing of servers.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Identity(Struct, frozen=True, kw_only=True):
         return User(self.tenant, self.principal)
 
     def vouched(self, answer: Answer) -> Answer:
-        """An answer of this user to something that waits: who gives it, of which tenant, and with which roles."""
+        """An answer with this user's principal, tenant and roles put in."""
         return msgspec.structs.replace(
             answer, by=self.principal or answer.by, tenant=self.tenant, roles=self.roles, claimed=""
         )

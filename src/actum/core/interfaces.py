@@ -332,7 +332,7 @@ class Context(Generic[Deps]):
         return await self._asking().roots(key)
 
     def log(self, level: str, message: Json) -> None:
-        """Tell whoever runs this something, as to a log.
+        """Send a log message to the program that runs this tool.
 
         Args:
             level: `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` or `emergency`.
@@ -345,7 +345,7 @@ class Context(Generic[Deps]):
         return self._inquiry.held() if self._inquiry is not None else nullcontext()
 
     def beside(self, keys: tuple[str, ...]) -> None:
-        """Say that what is asked next may be meant for one of several calls, since whoever asks does not tell.
+        """Say that the next question may belong to any of several calls, since the asker does not say to which.
 
         Args:
             keys: the idempotency keys of the other calls that are under way; they go on record with the question.
@@ -370,7 +370,7 @@ class Context(Generic[Deps]):
             self.budget.add_for(self.key, Used(cost=cost))
 
     def secret(self, name: str) -> str:
-        """A secret of the agent, such as a key: it stands in no argument, and is kept out of what the tool returns.
+        """A secret of the agent, such as a key: it is in no argument, and is kept out of what the tool returns.
 
         Raises:
             SecretMissing: the agent was given none of this name.
@@ -398,7 +398,7 @@ class Context(Generic[Deps]):
         GIVEN.add(known)
 
     def progress(self, value: Json) -> None:
-        """Tell whoever watches how far this call is: a share, a sentence, anything JSON. Any thread may."""
+        """Tell those who watch how far this call is: a share, a sentence, any JSON. May be called from any thread."""
         if self._progress is not None:
             self._progress(self, value)
 
@@ -561,8 +561,8 @@ class TaskIndex(Protocol):
         """The latest tasks, newest first.
 
         Args:
-            limit: so many at most; None for all.
-            behind: only those that stand behind this task in the list.
+            limit: the most tasks that are returned; None for all.
+            behind: only those that follow this task in the list.
             wanted: see `TaskFilter`.
         """
 
@@ -589,14 +589,14 @@ class TaskIndex(Protocol):
         without: Sequence[str] = (),
     ) -> Sequence[TaskLine]:
         """The tasks that are to be begun next: those of the highest priority, and among them users take turns. Nothing
-        is written down of that: whoever begins a task claims its run.
+        is written down here: the process that begins a task claims its run.
 
         Args:
             now: seconds since 1970.
             home: as in `TaskLine`.
             limit: the most.
-            running_max, tenant_running_max: so many tasks of one user, or of one tenant, may run at a time.
-            without: tasks that are not meant.
+            running_max, tenant_running_max: the most tasks of one user, or of one tenant, that may run at a time.
+            without: tasks to leave out.
         """
 
     async def next_time(self, *, home: str = "") -> float | None:
@@ -742,8 +742,8 @@ class Journal(Protocol):
         """The digests of the secret values that are held for a run, and whether each is as it was sealed."""
 
     async def post(self, run_id: str, answer: bytes) -> None:
-        """Hold an answer to a run that somebody drives at the time, until whoever drives the run takes it. It is on
-        disk when this returns.
+        """Keep an answer for a run that another process drives at the time, until that process takes the answer. The
+        answer is on disk when this returns.
 
         Args:
             run_id: the run.
@@ -762,10 +762,10 @@ class Journal(Protocol):
         Args:
             run_id: the run.
             after: the number of the last entry that is known already.
-            tenant: on behalf of which tenant the run is read: another tenant's run has no entries, and the look-up is
-                the same as for a run that is not there. None where the program itself reads, whosever run it is.
+            tenant: the tenant that reads. A run of another tenant has no entries, and the look-up is the same as for a
+                run that is not there. None where the program itself reads, and may read any run.
 
-        What is damaged is returned as it is found: `core.run.record.verify` and `Entry.record` tell.
+        Damaged entries are returned as they are found: `core.run.record.verify` and `Entry.record` report the damage.
         """
 
     async def read_each(
@@ -794,8 +794,8 @@ class Journal(Protocol):
         """The latest runs, newest first. This list is an index: quick, and not sealed as the entries are.
 
         Args:
-            limit: so many at most; None for all.
-            behind: only those that stand behind this run in the list; none, where there is no such run.
+            limit: the most runs that are returned; None for all.
+            behind: only those that follow this run in the list; none, where there is no such run.
             wanted: see `RunFilter`.
         """
 
@@ -803,12 +803,12 @@ class Journal(Protocol):
         """The status of each of the latest runs by the same list, newest first. A long question costs no more.
 
         Args:
-            limit: so many at most.
+            limit: the most runs.
             tenant: only runs of this tenant, which may be `""`; None for all.
         """
 
     async def is_listed(self, run_id: str, *, tenant: str | None = None) -> bool:
-        """Whether a run stands in the list of runs; for a tenant, whether it is a run of this tenant."""
+        """Whether a run is in the list of runs; for a tenant, whether it is a run of this tenant."""
 
     async def count_runs(self, *, most: int | None = None, **wanted: Unpack[RunFilter]) -> dict[str, int]:
         """How many runs there are, by their status; by the same index.
@@ -824,8 +824,8 @@ class Journal(Protocol):
         """Conversations, the one that was talked in last first; by an index, as `runs`.
 
         Args:
-            limit: so many at most; None for all.
-            behind: only those whose latest turn stands behind this run in the list of runs.
+            limit: the most conversations that are returned; None for all.
+            behind: only those whose latest turn follows this run in the list of runs.
             owner: only those that belong to this principal, which may be `""`; None for all.
             tenant: only those of this tenant, which may be `""`; None for all.
         """
@@ -839,13 +839,13 @@ class Journal(Protocol):
         expired: tuple[float, float] | None = None,
         **wanted: Unpack[RunFilter],
     ) -> list[OpenQuestion]:
-        """What runs that have not ended may wait for, the oldest first; by an index, as `runs`. Whether it still waits
-        is said by the entries of the run.
+        """What runs that have not ended may wait for, the oldest first; by an index, as `runs`. Whether a run still
+        waits is said by its entries.
 
         Args:
             ask_id: only what is asked under this id.
-            limit: so many at most; None for all.
-            behind: only what was asked behind this: the time, and the id.
+            limit: the most questions that are returned; None for all.
+            behind: only questions that follow this one in the list: its time, and its id.
             expired: only what expires between these two times, in seconds since 1970.
             wanted: only what such runs wait for.
         """
@@ -859,7 +859,7 @@ class Journal(Protocol):
 
         Args:
             name: the name.
-            limit: so many at most.
+            limit: the most ids that are returned.
         """
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
@@ -894,7 +894,7 @@ class Clock(Protocol):
         """Wait."""
 
     def timeout(self, seconds: float | None) -> asyncio.Timeout:
-        """A block that is ended with `TimeoutError` after so many seconds; None for never."""
+        """A block that is ended with `TimeoutError` after this number of seconds; None for never."""
 
     def hold(self, timeout: asyncio.Timeout) -> AbstractContextManager[None]:
         """A block in which a timeout stands still, for as long as somebody is asked say."""

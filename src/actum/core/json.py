@@ -204,7 +204,7 @@ def _without_surrogates(value: Json) -> Json:
 
 
 def is_too_deep(value: Json, levels: int = DEPTH_MAX) -> bool:
-    """Whether a value is nested deeper than so many levels. It is looked at level by level, without recursion."""
+    """Whether a value is nested deeper than this number of levels. Looks level by level, without recursion."""
     level: list[Json] = [value]
     for _ in range(levels):
         below: list[Json] = []
@@ -220,7 +220,7 @@ def is_too_deep(value: Json, levels: int = DEPTH_MAX) -> bool:
 
 
 def may_be_deep(text: bytes, levels: int = DEPTH_MAX) -> bool:
-    """Whether JSON text has enough brackets to be nested deeper than so many levels; quick, and never wrongly no."""
+    """Whether JSON text has enough brackets to be nested deeper than `levels`. Quick; a no is always right."""
     return text.count(b"[") + text.count(b"{") > levels
 
 

@@ -22,9 +22,9 @@ class ReasoningPart(Struct, frozen=True, tag="reasoning", omit_defaults=True):
         text: the thought, where the API shows it.
         signature: an opaque token that some APIs want back unchanged.
         redacted: the API keeps the thought to itself; the signature holds it, encrypted, and there is no text.
-        by: the family of APIs that made the signature, such as `anthropic`: it means nothing to any other, which
-            would refuse the whole request over it. Empty where nobody knows, as in records that are older than this
-            field; then whoever is asked next is handed it.
+        by: the family of APIs that made the signature, such as `anthropic`: it means nothing to any other, which would
+            refuse the whole request over it. Empty where the family is unknown, as in records that are older than this
+            field; then the next model is handed the signature.
     """
 
     text: str
@@ -245,8 +245,8 @@ class ToolMessage(Struct, frozen=True, tag="tool", omit_defaults=True, gc=False)
     Attributes:
         name: the tool's name as the model called it.
         result: what came back; `result.call_id` names the call.
-        given: it stands in a history that the program gave: nobody saw the tool say it, so that no field of the result
-            counts as trusted.
+        given: the result is part of a history that the program gave. No run here saw the tool return it, so no field of
+            the result counts as trusted.
     """
 
     name: str
@@ -272,10 +272,10 @@ F = TypeVar("F", bound=Follower)
 class Transcript(Sequence[Message]):
     """The messages of a run: append-only, so that what was made of a message once need not be made again.
 
-    A result is kept as a model is told it, and stands in `digest` and `shown` as it was.
+    A result is kept as a model is told it; `digest` and `shown` use the result as it was.
 
     Nothing scans the history at each step: its digest rolls on with each message, a dialect's encoding of past messages
-    is kept by `render`, and whatever else is made of a conversation by `follow`.
+    is kept by `render`, and anything else that is made of a conversation by `follow`.
     """
 
     __slots__ = ("_aside", "_digest", "_digested", "_followers", "_messages", "_rendered", "_shown")
@@ -302,8 +302,8 @@ class Transcript(Sequence[Message]):
         self._aside.add(id(message))
 
     def show_as(self, message: Message, shown: Message) -> None:
-        """Say how a message is shown that holds secret values: so it counts in `digest`, which is written down, and so
-        it stands in `shown`. The model is told the message itself.
+        """Say how a message that holds secret values is shown. `digest`, which is written down, and `shown` use this
+        form. The model is told the message itself.
 
         Args:
             message: a message that is going to be appended.

@@ -97,8 +97,8 @@ class Decision(Struct, frozen=True):
         reason: why, fit for the model and the user.
         approvers: with `ask`, who may answer, as `core.approver` says; None for anybody. Nobody fits an empty list, so
             the call is denied.
-        quorum: so many of them have to agree.
-        expires_s: seconds in which they have to; None for the run's default.
+        quorum: how many of them have to agree.
+        expires_s: seconds within which they have to agree; None for the run's default.
         require: what is to be looked up first, and again after approval.
         not_by: with `ask`, who may not approve: the person whom the run is on behalf of. Empty where nobody is kept
             out.
@@ -149,12 +149,12 @@ class Answer(Struct, frozen=True, omit_defaults=True):
             `not_done`, `retry`, or `unknown` where nobody can tell.
         text: the user's answer, the result, or a word to the model.
         by: who answered. The program that passes the answer vouches for the name.
-        claimed: another name that whoever answered gave (`actum approvals --by`), for which nobody vouches. It is kept
-            on record beside `by`. Rules about approvers look at it where the journal is one person's own file, and at
+        claimed: another name that the person gave (`actum approvals --by`) and that nobody vouches for. The record
+            keeps it beside `by`. Rules about approvers look at it where the journal is one person's own file, and at
             `by` where several persons may write to the journal.
-        tenant: the tenant of whoever answered; None where the program vouches for the name alone, so that the name
-            counts as one of the run's tenant.
-        roles: the roles with which they came in; rules with `role:` among their approvers look at these.
+        tenant: the tenant of the person who answered; None where the program vouches for the name alone, so that the
+            name counts as one of the run's tenant.
+        roles: the roles of the person; rules with `role:` among their approvers look at these.
         arguments: with `approve`, what the call is to be made with instead of what the model said; it is judged anew.
         for_run: with `approve`, calls like this one need no further approval in this run: the same tool with the same
             arguments. Of a tool that declares `sinks`, only the sinks have to be the same; `sinks=()` declares that

@@ -9,7 +9,7 @@ place of each value. The values themselves are kept apart, as the bytes that `sp
 until the run ends (`Journal.hide`), and `restored` puts them back for the run that goes on.
 
 What is not found: a value that is said elsewhere, such as in the user's own words, and a value that a model repeats in
-a later reply. Pure; which journal holds the values, and how, stands in `core.secrets.sealed` and in the journals.
+a later reply. Pure; `core.secrets.sealed` and the journals say how the values are kept.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _WRITTEN = frozenset(
 
 DEPTH_MAX = 8
 NODES_MAX = 2_000
-"""So deep, and at so many places, a schema is looked into."""
+"""The depth, and the number of places, to which a schema is searched."""
 REPEATED_LENGTH_MIN = 4
 """A value shorter than this is not looked for in the words around a call: it would be found everywhere."""
 
 Path = tuple[str, ...]
-"""Where a secret value stands in arguments: names of properties, and `*` for every item of a list or of a map."""
+"""Where a secret value is in arguments: names of properties, and `*` for every item of a list or of a map."""
 
 _SEPARATORS = re.compile(r"[\s_-]+")
 _encoder = msgspec.json.Encoder()
@@ -202,8 +202,8 @@ def paths_in(arguments: JsonObject, paths: Sequence[Path], declared: Collection[
     Args:
         arguments: as they came; they may not fit the tool.
         paths: of the tool, as `secret_paths` finds them; empty where there is no tool of that name.
-        declared: the properties that the tool declares. What it does not declare holds a secret by its name alone, and
-            so does what stands in it.
+        declared: the properties that the tool declares. A property that the tool does not declare, and everything
+            inside of it, holds a secret by its name alone.
 
     Returns:
         `paths` itself where the arguments hold no others.
@@ -314,7 +314,7 @@ def _marks(value: Json, place: tuple[str | int, ...]) -> list[tuple[str | int, .
 
 
 def is_missing(arguments: JsonObject, paths: Sequence[Path]) -> str:
-    """The first secret parameter of which only `[secret]` is known; empty where there is none."""
+    """The first secret parameter whose value is gone, with only `[secret]` left; empty where there is none."""
     for place in _marks(arguments, ()):
         if any(_fits(place, path) for path in paths):
             return ".".join(map(str, place))
@@ -471,11 +471,11 @@ def split_answer(arguments: JsonObject, paths: Sequence[Path]) -> tuple[JsonObje
 
 
 def restored(record: Secretive, words: bytes) -> Secretive:
-    """A record with what was taken out of it.
+    """A record with its secret values put back.
 
     Args:
-        record: as it stands in the journal.
-        words: what was kept apart.
+        record: as the journal holds it.
+        words: the values that were kept apart, as bytes.
     """
     kept = _decoder.decode(words)
     if isinstance(record, ModelReplied):

@@ -303,7 +303,7 @@ class Transaction(Protocol):
             order: the field to sort by, none that may be None; empty for the key alone. Texts are sorted by their code
                 points, in every database.
             descending: the last first.
-            limit: so many rows at most; None for all.
+            limit: the most rows that are returned; None for all.
             behind: only rows behind this one, the last of the page before.
 
         Raises:

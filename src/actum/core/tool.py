@@ -54,8 +54,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         name: what a model calls it; letters of any language, digits, `_`, `-`, `.`; at most 128.
         description: what it does and when to use it, for the model.
         parameters: JSON Schema (2020-12 unless it says otherwise) of the arguments, an object.
-        strict: whoever declared it wants the model held to `parameters` while it writes, where the API can,
-            and wrote them in the subset of JSON Schema that it takes for that.
+        strict: the API is to hold the model to `parameters` while the model writes, where the API can. The developer
+            has written `parameters` in the subset of JSON Schema that such an API accepts.
         result: JSON Schema of the structured result, where it is known.
         effects: what using it does. None: not declared, which for a foreign tool means it may do anything.
         idempotent: doing it twice with the same arguments is as good as once.
@@ -76,11 +76,11 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         title: a name for people.
         version: of the code behind the definition, in the developer's own words. The version is part of the digest, and
             so of each approval: where the version is another, a person is asked again. A model is not told.
-        vouched: whoever operates this program said which fields of the result are trusted, so that `trusted` is
-            believed although the tool is foreign; see `toolsets.wrappers.ToolLabels`.
-        background: whether calls by a model become tasks, which the model is answered the id of: always (True), where
-            the model asks for it by the argument `execute_async` (`"allowed"`), or never. It takes a program that
-            carries tasks out; see `tasks.background`.
+        vouched: the operator of this program said which fields of the result are trusted, so that `trusted` is believed
+            although the tool is foreign; see `toolsets.wrappers.ToolLabels`.
+        background: whether calls by a model become tasks, so that the model is answered with the id of the task: always
+            (True), where the model asks for it by the argument `execute_async` (`"allowed"`), or never. This needs a
+            program that carries tasks out; see `tasks.background`.
         answers: the result of a call is the answer of the run, and the model is not asked again: how one agent hands a
             user over to another. A result that is a failure, or does not fit the agent's type of output, is told to the
             model as any other.

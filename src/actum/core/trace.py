@@ -1,11 +1,13 @@
-"""Where a run stands in a trace that spans programs: the `traceparent` that travels with a call. Pure.
+"""The place of a run in a trace that spans programs: the `traceparent` that travels with a call. Pure.
 
-A run that nobody's trace leads to begins one of its own. Ids are made of what is on record already, so a call that is
-made again after a cut is the same span as before, and the span of a call can be looked up from its idempotency key.
+A run without a trace from its caller begins a trace of its own. Ids are made of what is on record already, so a call
+that is made again after a cut is the same span as before, and the span of a call can be looked up from its idempotency
+key.
 
-Beside it, `tracestate` carries how deep agents stand one under another, and which agents these are: an agent that calls
-itself by way of another program would nest without end. To a remote agent it also tells how many tool calls are left
-to those who wait for it. It is the word of another program: it can lower a limit here, and raises none.
+Beside it, `tracestate` carries how deep agents are nested, and which agents these are. Without that, an agent that
+calls itself by way of another program would nest without end. To a remote agent it also tells how many tool calls are
+left to those who wait for it. `tracestate` comes from another program, so it can lower a limit here and never raise
+one.
 
 Source: W3C Trace Context, level 1, 3.2 (`traceparent`) and 3.3 (`tracestate`). Baggage is not carried.
 """
@@ -35,11 +37,11 @@ def trace_id(run_id: str, traceparent: str = "") -> str:
 
 
 def traceparent_of(trace: str, key: str) -> str:
-    """What is sent along with a call.
+    """The `traceparent` that is sent along with a call.
 
     Args:
         trace: the trace's id.
-        key: the call's idempotency key, of which the id of its span is made.
+        key: the call's idempotency key; the id of its span is made of the key.
     """
     return f"00-{trace}-{span_id(key)}-01"
 

@@ -27,7 +27,7 @@ def call_under_way() -> Context | None:
 
 
 def inside(call: Context) -> contextvars.Context:
-    """The context variables of the code that carries out a call: those of whoever asks, and the call."""
+    """The context variables of the code that carries out a call: those of the caller, and the call."""
     variables = contextvars.copy_context()
     variables.run(_CALL.set, call)
     return variables

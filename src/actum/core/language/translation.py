@@ -29,7 +29,7 @@ CATALOGUE = Path(__file__).parents[2] / "locale" / "zh.po"
 CHARACTERS_MAX = 2_000
 """A longer message holds words of somebody else, and stays English."""
 DEPTH_MAX = 3
-"""How many messages may stand in one another: a hostile one could hold hundreds, each of which fits several rows."""
+"""How many messages may be nested. A hostile message could hold hundreds, and each fits several rows."""
 LETTERS_MIN = 12
 """A template with fewer characters of its own would fit messages of others."""
 

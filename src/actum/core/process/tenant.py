@@ -1,4 +1,4 @@
-"""On behalf of which tenant the code that runs now is at work, where several tenants share this program.
+"""The tenant that the running code works for, where several tenants share this program.
 
 A context variable carries the tenant through `await`, into tasks and into the threads in which functions are called.
 `transport.connection_pool` keeps the connections of tenants apart by it. The block is entered where the user is known:

@@ -16,12 +16,12 @@ AskedKind = Literal["approval", "answer", "result", "doubt", "elicitation", "sam
 
 
 class Quorum(Struct, frozen=True, omit_defaults=True):
-    """How many of which persons have to agree to a call.
+    """How many persons have to agree to a call, and who they may be.
 
     Attributes:
         approvers: who may agree, as `core.approver` says; anybody when empty.
-        needs: how many of the approvers have to.
-        not_by: a person who does not count: whoever the run is on behalf of. Empty where everybody counts.
+        needs: how many of the approvers have to agree.
+        not_by: a person who does not count: the one whom the run is on behalf of. Empty where everybody counts.
     """
 
     approvers: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Pending(Struct, frozen=True, omit_defaults=True):
         call: the call that waits, with the arguments that would be used.
         origins: where each argument of the call came from, by its path.
         approvers: who may answer, as `core.approver` says; anybody when empty.
-        needs: so many of them have to agree.
+        needs: how many of them have to agree.
         expires: seconds since 1970 after which no answer counts; 0 for never.
         schema: JSON Schema of the answer to an elicitation by form.
         url: the page to visit, of an elicitation by page.
@@ -69,8 +69,8 @@ class Pending(Struct, frozen=True, omit_defaults=True):
         sinks, parameters: as the tool of an approval declares them; `parameters` are the names.
         covers: what `Answer("approve", for_run=True)` lets through, in words: `again in this run, as long as ...`.
         not_by: who may not approve, because the run is on behalf of that person; empty where nobody is kept out.
-        secrets: where the arguments of the call hold secrets, which are shown as `[secret]`. Who changes arguments and
-            leaves that word where it stands leaves the value as it is.
+        secrets: where the arguments of the call hold secrets, which are shown as `[secret]`. A person who changes
+            arguments and leaves that word in its place leaves the value as it is.
     """
 
     id: str

@@ -119,7 +119,7 @@ class OpenQuestion(Struct, frozen=True, gc=False):
         run_id: the run, which works for no other run.
         ask_id: what the answer is given under.
         at: when it was asked, in seconds since 1970.
-        needs: so many persons have to agree.
+        needs: how many persons have to agree.
         expires: as in `Pending`.
     """
 

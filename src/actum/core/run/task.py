@@ -126,8 +126,8 @@ class Backoff(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     Attributes:
         base: seconds before the second attempt.
-        factor: each further wait is so many times as long as the wait before.
-        cap: no wait is longer than so many seconds.
+        factor: each further wait is longer than the wait before by this factor.
+        cap: the longest wait, in seconds.
         jitter: each wait differs by up to this part of its length, so that tasks which failed together do not come
             back together.
     """
@@ -157,12 +157,12 @@ class Backoff(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class TaskOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What whoever asks for a task may say beside the arguments. Times are seconds; points in time, seconds since 1970.
+    """What a caller may say of a task beside the arguments. Times are seconds; points in time, seconds since 1970.
 
     Attributes:
-        max_retries: after a failed attempt the run is gone on with at most so often.
+        max_retries: how often, at most, the run is gone on with after a failed attempt.
         backoff: how long to wait between attempts.
-        timeout_s: an attempt may take so long; None for no limit.
+        timeout_s: how long one attempt may take; None for no limit.
         deadline: the whole task has to be over by then; None for no limit.
         not_before: the first attempt begins then at the earliest; None for at once.
         priority: tasks of a higher priority begin first; from 0 to 9.

@@ -1,7 +1,7 @@
 """The line of a task in the list of tasks, and its attempts: folds of the records of its run.
 
-Every journal that keeps the list applies `task_line` in the transaction of the record; whoever reads a run applies the
-same function to its entries. So the list and the record can not disagree.
+Every journal that keeps the list applies `task_line` in the transaction of the record. Code that reads a run applies
+the same function to its entries. So the list and the record can not disagree.
 """
 
 from __future__ import annotations

@@ -31,11 +31,11 @@ Span = tuple[int, int]
 Kind = Literal["plain", "packed", "decoded"]
 
 UNESCAPE_MAX = 4
-"""Escapes are resolved so many times, one in another."""
+"""How many levels of nested escapes are resolved."""
 NESTED_MAX = 2
-"""What an encoding says is decoded again so many times."""
+"""How many levels of nested encodings are decoded."""
 NESTED_SHARE = 4
-"""Of what encodings say, so many times the length of the text is read again; of a short text all."""
+"""The most decoded text that is read again, as a multiple of the text's length; of a short text all is read."""
 _NESTED_LEAST, _NESTED_COST = 20_000, 256
 """The least share, which short texts are allowed, and the least size that each reading counts for: a short reading
 takes as many steps."""
@@ -75,13 +75,13 @@ variations, fillers, tags and joiners that nobody sees.
 
 
 class Encoding(Struct, frozen=True):
-    """How bytes are written in an alphabet, each character for so many bits.
+    """How bytes are written in an alphabet, where each character stands for `bits` bits.
 
     Attributes:
-        bits: of one character.
-        least: fewer characters hold nothing that is looked for.
+        bits: bits of one character.
+        least: the least number of characters; fewer hold no secret that is looked for.
         table: maps the characters of all spellings to those that `number` reads.
-        others: the bytes that are none of the alphabet.
+        others: the bytes that are not in the alphabet.
         number: reads characters as one number.
     """
 
@@ -136,7 +136,7 @@ class TextReading:
         kind: `plain` for the text and for one whose escapes are resolved, `packed` where blanks are taken out,
             `decoded` for the bytes of an encoding.
         parent: what it was read from; None for the text itself.
-        origin: where a span of it stands in the parent.
+        origin: finds the place of a span in the parent.
     """
 
     __slots__ = ("_origin", "data", "kind", "parent")
@@ -154,11 +154,11 @@ class TextReading:
         self._origin = origin
 
     def in_parent(self, span: Span) -> Span:
-        """Where a span stands in what this was read from."""
+        """The place of a span in the reading that this one was made from."""
         return span if self._origin is None else self._origin(span)
 
     def in_text(self, span: Span) -> Span:
-        """Where a span stands in the text."""
+        """The place of a span in the text."""
         span = self.in_parent(span)
         return span if self.parent is None else self.parent.in_text(span)
 

@@ -16,7 +16,7 @@ from .matcher import SecretMatcher, matcher, united
 from .redaction import DEFAULT_REDACTION
 
 KEPT_MAX = 1_000
-"""A process remembers so many secrets; of more, those that were not given for the longest time are forgotten."""
+"""The most secrets that a process remembers. Beyond that, the one that was given longest ago is forgotten first."""
 
 TEXT_MAX = 16 * 1024
 """The most characters of a text that are looked through: everybody else waits meanwhile, and a line of a log is no

@@ -31,7 +31,7 @@ VALUE_LENGTH_MIN = 4
 ENCODED_LENGTH_MIN = 6
 """A known secret shorter than this is looked for only as it is."""
 BEGINNING_LENGTH_MIN = 4
-"""Of a secret that the end of a text cuts, so many characters are known as its beginning."""
+"""The fewest characters that are recognised as the beginning of a secret which the end of a text cuts."""
 
 _CUT_ESCAPE = re.compile(
     rb"(?:(?:[%=][0-9A-Fa-f]{0,2}){1,4}|&#?[A-Za-z0-9]{0,32}|\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?|[0-3][0-7]?)?)\Z"
@@ -53,8 +53,8 @@ class SecretMatcher:
         secrets: the secrets.
 
     Attributes:
-        has_numbers: a secret is a number.
-        reach: over so many characters a secret, encoded, may be spread.
+        has_numbers: whether a secret is a number.
+        reach: the most characters that an encoded secret may take.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -231,8 +231,8 @@ def _wide_forms(secret: str) -> Iterator[bytes]:
 
 
 def _base85_forms(secret: str) -> Iterator[tuple[bytes, tuple[bool, bool]]]:
-    """The whole groups of four bytes in the secret, by where its first byte stands in a group, in both alphabets; each
-    with whether a group before and behind holds more of the secret.
+    """The whole groups of four bytes in the secret, in both alphabets, for each position that its first byte may have
+    in a group. Each comes with whether the group before, and the group behind, holds more of the secret.
     """
     for data in dict.fromkeys((_bytes(secret), _bytes(secret.lower()), _bytes(secret.upper()))):
         for ahead in range(4):

@@ -7,7 +7,7 @@
 The programs of actum do so. Each record is cleaned once, before the first handler sees it: the message with its
 arguments put in, the traceback, and the fields that were added. Handlers that are added later, the loggers of libraries
 and what `asyncio` tells of lost exceptions are included, as are exceptions that end a thread or the program, and those
-that can not be raised. A handler that fails loses the line, and whoever wrote the line goes on.
+that can not be raised. If a handler fails, the line is lost and the code that wrote the line goes on.
 
 What a program prints by itself is not looked at, nor what it writes with a logger that is none of `logging`. Behind a
 record, handlers find the traceback as text alone: the exception itself would hold what was taken out.
@@ -38,7 +38,7 @@ _OF_A_SHELL = ("PWD", "OLDPWD")
 _ENDINGS = ("_KEY", "_PASS", "_PASSPHRASE", "_PWD", "_SECRET", "_TOKEN", "PASSWD", "PASSWORD")
 _DEPTH_MAX = 6
 VALUES_MAX = 250
-"""Of a field that was added to a record, so many values are kept: of a list, and of a list of lists together."""
+"""The most values that are kept of a field that was added to a record: of a list, or of nested lists together."""
 
 _formatter = logging.Formatter()
 _undo: list[Callable[[], None]] = []

@@ -51,7 +51,7 @@ LOOKS: dict[str, str] = {
 WORK = 8
 """To look through a text is this many times the work that others do on input of its size; see `off_loop`."""
 REDACTED = "[redacted: secret]"
-"""What stands in the place of a known secret."""
+"""The text that replaces a known secret."""
 
 _NO_TEXT = frozenset({int, float, bool, type(None)})
 _SEPARATORS = re.compile(r"[\s_-]+")
@@ -206,10 +206,10 @@ class RedactedStream:
     """
 
     PLACES_MAX = 16
-    """In so many fields of a value, cut secrets are looked for."""
+    """The most fields of a value that are searched for cut secrets."""
     PIECE_MAX = 8 * 1024
-    """A text is told up to so many characters, and no other value that is larger as JSON: a piece is looked through at
-    once, while everybody else waits."""
+    """The most characters of a text that are told; another value that is larger as JSON is not told. A piece is
+    searched in one go, while everything else waits."""
 
     def __init__(self, redaction: Redaction, known: Collection[str]) -> None:
         self._redaction = redaction

@@ -6,7 +6,8 @@ password. With a key the payload is encrypted, and its length is rounded up.
 
 The cipher is HMAC-SHA256 in counter mode, and HMAC-SHA256 over nonce and ciphertext proves the payload (encrypt, then
 authenticate; one key for each, derived from the journal's key): the standard library has no other cipher, and a journal
-needs no other package. It protects copies of the database; whoever has the key, or the running process, has the values.
+needs no other package. It protects copies of the database. A person who has the key, or controls the running process,
+has the values.
 """
 
 from __future__ import annotations

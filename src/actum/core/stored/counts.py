@@ -14,9 +14,9 @@ from typing import Protocol
 from msgspec import Struct
 
 WINDOW_S = 60.0
-"""A rate is a number of beginnings within so many seconds."""
+"""The window of a rate, in seconds: how many calls or runs begin within it."""
 DAY_S = 86_400.0
-"""What was used up is counted for so many seconds."""
+"""The time over which use is counted, in seconds."""
 
 
 class Rate(Struct, frozen=True):

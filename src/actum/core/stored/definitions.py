@@ -25,13 +25,13 @@ KindName: TypeAlias = str
 """What a text is, such as `workflow`: up to 24 small letters, digits and `_`."""
 
 TEXT_BYTES_MAX = 1_000_000
-"""A text may have so many bytes in UTF-8."""
+"""The most bytes of a text, in UTF-8."""
 NAMES_MAX = 10_000
-"""So many names may one tenant have, of all kinds together,"""
+"""The most names of one tenant, of all kinds together."""
 PUBLICATIONS_MAX = 10_000
-"""so many publications under one name,"""
+"""The most publications under one name."""
 DEFINITIONS_BYTES_MAX = 256 * 1024 * 1024
-"""and so many bytes may all drafts and publications of one tenant have together."""
+"""The most bytes of all drafts and publications of one tenant together."""
 
 _NAME = re.compile(r"\w[\w.-]{0,127}")
 _KIND = re.compile("[a-z][a-z0-9_]{0,23}")
@@ -45,7 +45,8 @@ class DefinitionDraft(Struct, frozen=True, kw_only=True):
         kind: what the text is.
         name: what the text is called.
         text: the text.
-        revision: counts the changes of the draft, from 1 on. Whoever saves says which revision was changed.
+        revision: counts the changes of the draft, from 1 on. The caller that saves a draft names the revision that was
+            changed.
         digest: SHA-256 of the text.
         at: when the draft was saved last, in seconds since 1970.
         by: who saved the draft last.
@@ -71,7 +72,7 @@ class PublishedVersion(Struct, frozen=True, kw_only=True):
         digest: SHA-256 of the text.
         at: when the text was published, in seconds since 1970.
         by: who published the text.
-        again: the number of the older publication of which this is a copy; 0 where the text comes from the draft.
+        again: the number of the older publication that this one copies; 0 where the text comes from the draft.
         source: where the text comes from, such as the name of a file; empty for a draft that a person wrote.
     """
 
@@ -138,7 +139,7 @@ class PublicationInUse(Struct, frozen=True, kw_only=True):
         number: the number of the publication.
         digest: SHA-256 of the text.
         at: when the text was published, in seconds since 1970.
-        about: what lists tell of the text, as whoever published it wrote this; empty where that is not known.
+        about: the description of the text for lists, as its publisher wrote it; empty where none is known.
         canary: the publication that a share of the users gets in the place of this one; None for none.
     """
 
@@ -504,15 +505,15 @@ def text_digest(text: bytes) -> str:
 
 
 def check_definition_quota(names: int, publications: int, size: int) -> None:
-    """Whether a tenant may have so much.
+    """Check that a tenant stays within its limits.
 
     Args:
-        names: so many names of this tenant.
-        publications: so many publications of one name.
-        size: so many bytes of this tenant.
+        names: the number of names of this tenant.
+        publications: the number of publications of one name.
+        size: the number of bytes of this tenant.
 
     Raises:
-        TooManyDefinitions: there is no room.
+        TooManyDefinitions: a limit is exceeded.
     """
     if names > NAMES_MAX or publications > PUBLICATIONS_MAX or size > DEFINITIONS_BYTES_MAX:
         raise TooManyDefinitions(
@@ -525,11 +526,11 @@ def check_definition_quota(names: int, publications: int, size: int) -> None:
 
 
 def no_draft(kind: str, name: str) -> UnknownName:
-    """The error of whoever publishes what is not there."""
+    """The error for publishing a draft that does not exist."""
     return UnknownName("there is no draft of {kind} {name!r}", kind=kind, name=name)
 
 
 def no_publication(kind: str, name: str, number: int | None = None) -> UnknownName:
-    """The error of whoever asks for a publication that is not there."""
+    """The error for asking for a publication that does not exist."""
     which = f"{name}@{number}" if number is not None else name
     return UnknownName("there is no published {kind} {which!r}", kind=kind, which=which)

@@ -1,7 +1,7 @@
 """Small objects that a server keeps for a caller beside the runs, such as an assistant or a message of a thread.
 
-A caller can keep only so many (`OBJECTS_MAX`, `OBJECTS_BYTES_MAX`). Objects are deleted with the run that took them up
-and with their user, by `Journal.forget` and `actum journal forget`. This file knows no database and no server.
+How much a caller can keep is limited (`OBJECTS_MAX`, `OBJECTS_BYTES_MAX`). Objects are deleted with the run that took
+them up and with their user, by `Journal.forget` and `actum journal forget`. This file knows no database and no server.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class OpenNews(Struct, frozen=True):
 
 
 OBJECTS_MAX = 10_000
-"""So many objects of one owner are kept."""
+"""The most objects of one owner."""
 OBJECTS_BYTES_MAX = 64 * 1024 * 1024
-"""So many bytes the payloads of one owner's objects may have together."""
+"""The most bytes of the payloads of one owner's objects together."""
 
 
 class ObjectsFull(UsageError):
@@ -115,10 +115,10 @@ class ObjectStore(Protocol):
 
 
 def check_room(number: int, size: int) -> None:
-    """Whether an owner may keep so many objects with so many bytes.
+    """Check that an owner may keep this number of objects and bytes.
 
     Raises:
-        ObjectsFull: there is no room.
+        ObjectsFull: a limit is exceeded.
     """
     if number > OBJECTS_MAX or size > OBJECTS_BYTES_MAX:
         raise ObjectsFull(

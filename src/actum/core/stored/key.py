@@ -26,7 +26,7 @@ RESERVED = frozenset({"local", "shared"})
 
 
 CLOCK = "clock"
-"""Stands in `Key.revoked_by` where nobody revoked the key, and its time was seen to be over."""
+"""The value of `Key.revoked_by` where nobody revoked the key, but the key was found to have expired."""
 
 
 class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -154,7 +154,7 @@ def hash_of(text: str) -> str:
 
 
 def id_taken(key: Key) -> str:
-    """What is said to whoever wants to make a second key with the id of this key."""
+    """The error message for making a second key with the id of this key."""
     stands = "was revoked" if key.was_revoked else "is there"
     return (
         f"a key named {key.id!r} {stands}, and a name is never used for a second key, since the record names keys: "
@@ -211,9 +211,9 @@ class KeyStore(Protocol):
     def changes(self) -> int | None:
         """A number that is another number as soon as a key was added or revoked, whichever process did so.
 
-        Takes no time to speak of: whoever checks a key looks at this number first. None while nobody can tell whether
-        the number is the latest; then ask with `find`.
+        Reading it is cheap, so code that checks a key reads this number first. None while it is unknown whether the
+        number is the latest; then ask with `find`.
 
         Raises:
-            JournalError: the place that kept the keys is gone, so that no key can be checked.
+            JournalError: the store of the keys is gone, so that no key can be checked.
         """

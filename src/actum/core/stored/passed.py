@@ -29,7 +29,7 @@ class PassedRequest(Struct, frozen=True, kw_only=True):
 
     Attributes:
         at: when the request came, in seconds since 1970.
-        request_id: the id under which the request stands in the log.
+        request_id: the id of the request in the log.
         tenant, principal, key_id: who made the request.
         surface: the API that the client asked, such as `chat` or `messages`.
         model: the name of the model in the settings.
@@ -120,8 +120,8 @@ class PassedRequests(Protocol):
 
         Args:
             since, until: in seconds since 1970; the end is left out.
-            limit: so many at most.
+            limit: the most lines that are returned.
 
         Raises:
-            JournalError: they can not be read.
+            JournalError: the lines can not be read.
         """

@@ -1,4 +1,4 @@
-"""How far something has come that several processes do together: a text by name, moved on by whoever is first."""
+"""How far several processes have come with a shared piece of work: a text by name, which the first process moves on."""
 
 from __future__ import annotations
 

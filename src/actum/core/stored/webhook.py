@@ -1,4 +1,4 @@
-"""Messages that tell an address of the end of a task: what stands in the outbox, and how a message is signed.
+"""Messages that tell an address of the end of a task: the messages in the outbox, and how a message is signed.
 
 The signature is that of Standard Webhooks 1.0: the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`.
 Source: github.com/standard-webhooks/standard-webhooks, "spec/standard-webhooks.md". Pure.
@@ -52,8 +52,8 @@ class WebhookOutbox(Protocol):
 
         Args:
             now: seconds since 1970.
-            limit: so many at most.
-            each: so many at most of one user, so that a user whose address hangs delays nobody else.
+            limit: the most messages that are returned.
+            each: the most messages of one user, so that a user whose address hangs delays nobody else.
         """
 
     async def find(self, id: str) -> WebhookMessage | None:
