@@ -45,7 +45,7 @@ SECCOMP_CONTINUE = 1
 AT_FDCWD = 0xFFFFFF9C
 PAGE = 4096
 NOTED_MAX = 100
-"""So many paths outside are noted until somebody has read them."""
+"""The most paths outside the jail that are noted until they are read."""
 QUIET = (
     *("/dev", "/sys", "/proc/self", "/proc/thread-self", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/resolv.conf"),
     *("/etc/hosts", "/etc/gai.conf", "/etc/ssl", "/etc/ld.so.preload", "/etc/python3", "/etc/locale.alias"),
@@ -123,7 +123,7 @@ def main() -> int:
     os.write(go_write, b".")
     os.close(go_write)
     for fd in (0, 1, 2):
-        os.close(fd)  # whoever reads hears of the end when the command's own ends are closed
+        os.close(fd)  # the reader sees the end when the command closes its own ends
     failed = b""
     while part := os.read(ready_read, 4096):
         failed += part
@@ -354,7 +354,7 @@ def _filter(jail: Told, abi: int, *, own_uid: bool, asks: socket | None = None) 
         asks.send(b"-")
     else:
         asks.sendmsg([b"."], [(SOL_SOCKET, SCM_RIGHTS, answers.to_bytes(4, sys.byteorder))])
-        os.close(answers)  # whoever holds this end answers for itself
+        os.close(answers)  # the process that holds this end answers for itself
     asks.close()
 
 
@@ -446,7 +446,7 @@ class KernelQuestions:
         self._poll.register(self._answers, select.POLLIN)
 
     def answer(self, seconds: float) -> None:
-        """Answer what is asked within so many seconds."""
+        """Answer what is asked within this number of seconds."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             found = self._poll.poll(left * 1000)
@@ -460,7 +460,7 @@ class KernelQuestions:
     def _answer_one(self) -> None:
         asked = ctypes.create_string_buffer(NOTIF_BYTES)
         if libc.ioctl(self._answers, ctypes.c_ulong(NOTIF_RECV), asked) != 0:
-            return  # whoever asked has ended
+            return  # the process that asked has ended
         notice, pid = asked.raw[:8], int.from_bytes(asked.raw[8:12], "little")
         arguments = [int.from_bytes(asked.raw[at : at + 8], "little") for at in range(32, 56, 8)]
         number = int.from_bytes(asked.raw[16:20], "little")
@@ -468,7 +468,7 @@ class KernelQuestions:
             try:  # noqa: SIM105 - an import of contextlib costs at each start
                 self._note(pid, number == self._numbers["openat"], arguments)
             except (OSError, ValueError):
-                pass  # whoever asked has ended, or may not be looked at
+                pass  # the process that asked has ended, or may not be looked at
             go_on = SECCOMP_CONTINUE.to_bytes(4, "little")
             libc.ioctl(self._answers, ctypes.c_ulong(NOTIF_SEND), notice + bytes(12) + go_on)
             return

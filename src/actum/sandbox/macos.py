@@ -74,7 +74,7 @@ class SeatbeltJail(Struct, frozen=True):
     """The jail of macOS.
 
     Attributes:
-        program: `sandbox-exec`, or what stands in for it.
+        program: `sandbox-exec`, or a program that replaces it in a test.
         table: lists the processes of this machine.
     """
 
@@ -132,7 +132,7 @@ async def _keeper() -> AsyncIterator[Child]:
 def held_command(command: Sequence[str], place: JailPlace, program: str = SANDBOX_EXEC) -> list[str]:
     """A command behind `sandbox-exec` with its profile.
 
-    No path stands in the text of the profile, which would have to be quoted: paths are parameters.
+    The text of the profile holds no path, since a path would have to be quoted: paths are parameters.
 
     Args:
         command: the program and its arguments.

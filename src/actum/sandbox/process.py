@@ -71,7 +71,7 @@ class JailedProcess(ABC):
 
     Attributes:
         child, work: as given.
-        report_before_removal: how the command ended, for whoever asks after `start` was left; None before.
+        report_before_removal: how the command ended, for code that asks after `start` was left; None before.
     """
 
     def __init__(self, child: Child, work: Path) -> None:
