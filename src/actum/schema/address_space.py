@@ -182,5 +182,5 @@ _CARRIERS: tuple[tuple[IPv6Network, Callable[[int], list[IPv4Address]]], ...] = 
     (_TEREDO, _teredo),
     (_6TO4, lambda bits: [_low(bits >> 80)]),
 )
-"""The networks whose addresses carry an IPv4 address, and how it is read. ISATAP has no network of its own: its mark
-stands in the second half of any address (RFC 5214, section 6.1)."""
+"""The networks whose addresses carry an IPv4 address, and how it is read. ISATAP has no network of its own: its mark is
+in the second half of any address (RFC 5214, section 6.1)."""

@@ -5,8 +5,8 @@ things is refused: an encoded slash, a name and password in an address, a backsl
 
 `plain_path` and everything on addresses are functions of the text alone; `path`, `under` and `leads_inside` look at the
 file system for symbolic links. Limits: a link that is made after the look is not seen (`actum.kinds.open_under` holds
-then), and names of hosts are not looked up: a public name may lead to a private address, which only whoever connects
-can see.
+then), and names of hosts are not looked up: a public name may lead to a private address, which only the code that
+connects can see.
 """
 
 from __future__ import annotations

@@ -261,8 +261,8 @@ class Mending:
 
 
 def sample(value: Json, values_max: int) -> tuple[Json, int] | None:
-    """A value with the first items of each of its lists, and how many values are inside of it; None where even they
-    are more than so many.
+    """A value with the first items of each of its lists, and how many values are inside of it; None where even these
+    are more than `values_max`.
     """
     if not isinstance(value, dict | list | tuple):
         return value, 0
