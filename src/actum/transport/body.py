@@ -71,7 +71,7 @@ class _Unpacker:
         self._rest += piece
 
     def take(self, most: int) -> bytes:
-        """What can be unpacked now, at most so many bytes; empty where more has to come first."""
+        """The bytes that can be unpacked now, at most `most`; empty where more input has to come first."""
         while True:
             if self._inner.eof:
                 self._begin_member()

@@ -22,18 +22,18 @@ from .http import CONNECT_S_MAX, MALFORMED, NOT_HTTP, UNASKED, WireFailure
 HEAD_BYTES_MAX = 64 * 1024
 """The longest head of an answer, and the longest line between the chunks of a body."""
 HEAD_LINES_MAX = 1_000
-"""So many lines may a head have: each is some work."""
+"""The most lines of a head. Each line is some work."""
 PORTION_BYTES = 8 * 1024
 """The bytes of a body after which other tasks have a turn. No piece of a body is longer, since a piece is processed in
 one go."""
 _PIECE_LEAST = 128
-"""A shorter piece counts for so many bytes: some servers send a body in pieces of one byte."""
+"""The bytes that a shorter piece counts for: some servers send a body in pieces of one byte."""
 _LINE_BYTES = 64
 """An end of a line counts for at least this many bytes: each line may be an event of a stream."""
 _LINES_PORTION_BYTES = 512
 """The most bytes that are handed on at once of a body that has many ends of lines."""
 INTERIM_MAX = 16
-"""So many answers of status 1xx may come before the answer."""
+"""The most answers of status 1xx that may come before the answer."""
 _PIECE_BYTES = 256 * 1024
 """The number of unread bytes at which the sender is made to wait."""
 
@@ -41,7 +41,7 @@ _PIECE_BYTES = 256 * 1024
 _JOINED_BYTES_MAX = 64 * 1024
 """A request with a longer body is written in two pieces: to join head and body would copy the body."""
 _LOOKS_MAX = 4
-"""So many turns the event loop is given to read what the system holds, before a connection is used again."""
+"""How many turns the event loop gets to read what the system holds, before a connection is used again."""
 
 Headers = Sequence[tuple[bytes, bytes]]
 

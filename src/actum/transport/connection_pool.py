@@ -246,13 +246,13 @@ class ConnectionPool:
     """Sends requests over connections that are kept: where a guard lets them, or to what the operator named.
 
     Args:
-        guard: decides where; None where the operator named the address, so that nothing is refused and the proxies are
-            those of the environment.
+        guard: decides which addresses are allowed; None where the operator named the address, so that nothing is
+            refused and the proxies are those of the environment.
         context: which certificates are trusted; those of the system by default.
         dial: connects a socket to an IP address and a port.
         clock: the time, for how long connections are kept.
-        connections_max: so many connections there may be; further requests wait.
-        idle_max: so many of them are kept while nobody uses them.
+        connections_max: the most connections; further requests wait.
+        idle_max: the most idle connections that are kept.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Destinations that sent bytes that nobody had asked for. For a while no connection to them is kept.
+"""Destinations that sent bytes which nobody had asked for. For a while no connection to them is kept.
 
-Such bytes on a kept connection would be read as the answer to the next request, whoever sends it. What is known is
-shared by all pools of connections of an event loop: what a destination did to a tool, it may do to a model.
+Such bytes on a kept connection would be read as the answer to the next request, which may be another user's. What is
+known is shared by all pools of connections of an event loop: what a destination did to a tool, it may do to a model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from .egress import Destination
 
 DISTRUSTED_S = 600.0
-"""For so many seconds a destination is used without kept connections."""
+"""Seconds for which a destination is used without kept connections."""
 DESTINATIONS_MAX = 10_000
 
 log = logging.getLogger("actum.transport")

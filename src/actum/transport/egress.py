@@ -265,7 +265,7 @@ class Egress:
         return tuple(self._refused.values())
 
     def note(self, where: str, why: str) -> None:
-        """Keep that an address was refused. The first time stands in the log `actum.egress`, too.
+        """Keep that an address was refused. The first refusal is also written to the log `actum.egress`.
 
         Args:
             where: scheme, host and port.
@@ -288,7 +288,7 @@ def _lists(rules: EgressRules) -> _Lists:
 
 
 def _both(first: Sequence[Fitting], second: Sequence[Fitting]) -> tuple[BothRules, ...]:
-    """What stands in both of two lists that open something."""
+    """Rules for the destinations that both lists open: one rule for each pair."""
     return tuple(BothRules(one, other) for one in first for other in second)
 
 

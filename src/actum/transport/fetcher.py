@@ -225,12 +225,12 @@ class Fetcher:
         credentials: Credentials = NO_CREDENTIALS,
         silence_s: float,
     ) -> AsyncIterator[FetchedStream]:
-        """Send a request and hand out its answer while it comes. Redirects are not followed. How long all of it may
-        take is the affair of whoever reads.
+        """Send a request and hand out its answer while it comes. Redirects are not followed. The caller limits how long
+        the whole answer may take.
 
         Args:
             method, url, headers, body, credentials: as for `send`.
-            silence_s: so many seconds may pass without a byte.
+            silence_s: the most seconds that may pass without a byte.
 
         Raises:
             AddressRefused: the address may not be reached.
@@ -399,7 +399,7 @@ def _plain(url: str) -> str:
 
 
 def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Headers of which none can begin another header, or another request.
+    """The headers, after a check that none of them can begin another header or another request.
 
     Raises:
         HttpFailure: one can.

@@ -119,8 +119,8 @@ class _Failure(NamedTuple):
 
     Attributes:
         of: the class of the foreign error, or the kinds of a failure on a connection.
-        message: in words of ours; empty for the words of the failure itself, which are ours.
-        words: one of them stands in the error; empty for any error of this kind.
+        message: our own message; empty where the failure's message is our own already.
+        words: the error's text contains one of them; empty for any error of this kind.
         sent, lasting, silent: as of `HttpFailure`.
     """
 

@@ -116,7 +116,7 @@ class Child:
             pipe = self._transport.get_pipe_transport(fd)
             if pipe is not None:
                 pipe.close()
-        if self.exited.is_set():  # before, `close` would take the exit code away from whoever waits for it
+        if self.exited.is_set():  # before, `close` would take the exit code away
             self._transport.close()
 
 
@@ -130,10 +130,10 @@ async def start_child(
         env: the whole environment of the child.
         cwd: the folder that the child starts in; empty for ours.
         marked: the child and what it starts carry `MARK`. A launcher that ends its own tree needs no mark.
-        limit: so many bytes are read ahead of whoever reads the pipes.
+        limit: the most bytes that are buffered before the pipes are read.
 
     Returns:
-        The child. Whoever started it calls `end`, and `close` in any case.
+        The child. The caller calls `end`, and `close` in any case.
 
     Raises:
         OSError: it could not be started.
