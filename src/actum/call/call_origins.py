@@ -8,7 +8,7 @@ from ..policy.outside import OutsideText
 
 
 class CallOrigins:
-    """Tells the origins of arguments: as whoever asked for the call knew them, else as the words of the run tell.
+    """Tells the origins of arguments: as the caller knew them, else as found in the words of the run.
 
     This is an object of its own, which knows nothing of the call path, so that an ended run leaves no circle of objects
     to the garbage collector.

@@ -169,10 +169,10 @@ class CallMaker:
     async def _attempt(
         self, plan: Plan, toolset: Toolset, standing: CallStanding | None, attempt: int
     ) -> tuple[ToolResult, CallError | None, str]:
-        """One attempt: its result, the error it failed by, and a detail for the record.
+        """One attempt: its result, the error that it failed with, and a detail for the record.
 
         Args:
-            standing: None for a check, of which nothing is written down when it is cancelled.
+            standing: None for a check; a cancelled check is not written down.
         """
         scope, tool = self._scope, plan.bound.tool
         place = standing.place if standing is not None else None
@@ -395,7 +395,7 @@ class CallMaker:
         plan: Plan | None = None,
         cleaned: ToolResult | None = None,
     ) -> ToolResult:
-        """Write down how an attempt ended, without secrets. A mark stands in the place of what JSON can't hold.
+        """Write down how an attempt ended, without secrets. A mark replaces a value that JSON can't hold.
 
         Args:
             cleaned: the result without secrets, where that is known.
@@ -458,7 +458,7 @@ class CallMaker:
         return await off_loop(WORK * size_of(result), scope.redaction.clean, result, frozenset(scope.told))
 
     def _tell(self, call: ToolCall, result: ToolResult, seconds: float, place: CallRef) -> None:
-        """Tell whoever watches that a call is over."""
+        """Tell those who watch the run that a call is over."""
         if self._scope.emit is not None:
             self._scope.emit(CallFinished(self.catalog.shown(call), result, seconds, place.name))
 

@@ -261,11 +261,11 @@ class CallPath:
             call: the call as it was asked for.
             place: which call of the run it is.
             refusal: why the loop turns the call away, if it does.
-            origins: tells the origins of the call's arguments, where whoever makes the call knows them. Without it
-                they are looked up in what was said.
+            origins: tells the origins of the call's arguments, where the caller knows them. Without it the origins are
+                looked up in what was said in the run.
 
         Returns:
-            The result, which may be a failure; or what the call waits for.
+            The result, which may be a failure; or the question that the call waits for.
         """
         standing = self._scope.recording.standing(place)
         if standing.outcome is not None:

@@ -27,31 +27,31 @@ class RunContext(Struct, kw_only=True):
     """The run that calls are made for.
 
     Attributes:
-        run_id: its id.
-        journal: where it is written down.
-        clock: its time.
-        recording: what was on record when it was taken up.
-        began: when it was taken up, by the monotonic clock, less the seconds it had already used.
+        run_id: the id of the run.
+        journal: where the run is written down.
+        clock: the time of the run.
+        recording: what was on record when the run was taken up.
+        began: when the run was taken up, by the monotonic clock, less the seconds that the run had already used.
         epoch: what the wall clock showed when the monotonic one was at 0, by all that was known when the run was taken
             up.
         deps: the program's own object for tools.
-        attachments: by handle.
-        emit: whoever watches; None when nobody does.
-        secrets: that tools may ask for.
+        attachments: the media that tools can be handed, by handle.
+        emit: is told each event of the run; None when nobody watches.
+        secrets: the secrets that tools may ask for.
         redaction: what is kept out of results.
         told: the secrets that tools were given in this run.
         heard: the conversation, to look up where an argument came from.
         begins: the index in `heard` of the first message of the run itself.
         instructions: as for `OriginIndex`.
         requested: the calls that were asked for directly, to look up where an argument came from.
-        budget: what it has used.
-        peer: the program at its other end, where tools may turn to it.
-        limits: of the run.
+        budget: what the run has used.
+        peer: the program at the other end of the run, where tools may turn to it.
+        limits: the limits of the run.
         sample: has the run's own model answer a tool.
-        price: of the run's model, where it is known.
+        price: the price of the run's model, where it is known.
         counts_tokens: something limits the tokens of the run, so that they are estimated where an endpoint tells none.
-        limit: what ends it when its time is over, while it waits for something.
-        trace: id of the trace that it belongs to.
+        limit: ends the run when its time is over, while it waits for something.
+        trace: id of the trace that the run belongs to.
         holder: for whom toolsets keep sessions open between calls.
     """
 

@@ -11,11 +11,11 @@ from .resolve import Catalog
 
 
 def without_secrets(emit: Callable[[Event], None], catalog: Catalog) -> Callable[[Event], None]:
-    """Whoever watches a reply, told nothing of secret values. The arguments of a call whose tool declares a secret
-    parameter are not told piece by piece: the whole call is, once the model has said it.
+    """A listener for the events of a reply that passes them on without secret values. The arguments of a call whose
+    tool declares a secret parameter are not told piece by piece: the whole call is told, once the model has said it.
 
     Args:
-        emit: whoever watches.
+        emit: is told the events that hold no secret values.
         catalog: the tools that the model may call.
     """
     hidden: set[int] = set()

@@ -1,4 +1,4 @@
-"""Asks whoever is there now, on behalf of one run: one question at a time, its answer on record."""
+"""Asks the person who is there now, on behalf of one run: one question at a time, with its answer on record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LiveApprover:
             approver's to give; the run above asks.
 
     Attributes:
-        cancelled: whoever was asked broke the run off.
+        cancelled: whether the person who was asked broke the run off.
     """
 
     def __init__(self, scope: RunContext, approver: Approver | None, depth: int = 0) -> None:
@@ -36,15 +36,16 @@ class LiveApprover:
         self.cancelled = False
 
     async def answer(self, pending: Pending) -> InputGiven | None:
-        """The answer to what waits, on record; None when there is none now. Nobody is asked the same twice.
+        """The answer to an open question, on record; None when there is none now. Nobody is asked the same question
+        twice.
 
-        The time a person takes is not the run's. What a person is shown is on the disk before: the answer finds it
-        there also when this process ends meanwhile.
+        The time that a person takes does not count as the run's. The question is on disk before the person is shown it,
+        so the answer finds the question even if this process ends meanwhile.
 
         Raises:
             JournalError: the question could not be written down; nobody was asked.
             UsageError: the answer does not fit what was asked.
-            CancelledError: whoever is asked breaks the run off, or has.
+            CancelledError: the person who is asked breaks the run off, or has done so.
         """
         if self.cancelled:
             raise asyncio.CancelledError

@@ -1,7 +1,7 @@
 """What persons are asked, and what they may answer: the inbox over all runs of a journal, and the word put in it.
 
-A run that waits is no process: an answer is a record, and whoever drives the run next finds it there. What waits is
-read from the entries: the list of runs is an index, in which anybody who has the database can hide a run.
+A waiting run is not a process. An answer is a record, and the process that drives the run next finds the answer there.
+What waits is read from the entries: the list of runs is an index, in which anybody who has the database can hide a run.
 """
 
 from __future__ import annotations
@@ -117,9 +117,9 @@ async def inbox(journal: Journal) -> list[InboxItem]:
 
 
 async def read_inbox(journal: Journal) -> Inbox:
-    """All that waits in a journal, and the runs of which nobody can tell.
+    """All questions that wait in a journal, and the runs that can not be read.
 
-    Read is the latest entry of every run, and the whole of every run that has not ended.
+    Reads the latest entry of every run, and the whole of every run that has not ended.
     """
     waiting: list[InboxItem] = []
     unreadable: list[Unreadable] = []
@@ -171,12 +171,12 @@ async def page_of_waiting(
 
 
 async def find_waiting(journal: Journal, ask_id: str, *, tenant: str | None = None) -> InboxItem:
-    """What waits under an id, found by the list of what was asked.
+    """The question that waits under an id, found by the list of questions.
 
     Args:
         journal: the journal.
         ask_id: the id.
-        tenant: on behalf of which tenant it is looked for: what another tenant's run waits for is not there.
+        tenant: the tenant that asks: a question of another tenant's run is not found.
 
     Raises:
         UnknownName: nothing waits under this id.
@@ -225,15 +225,15 @@ async def answer_pending(journal: Journal, ask_id: str, answer: Answer, *, tenan
         journal: the journal.
         ask_id: what is answered.
         answer: the answer.
-        tenant: on behalf of which tenant it is answered; None where the program itself answers, or its operator.
+        tenant: the tenant that answers; None where the program itself answers, or its operator.
 
     Returns:
-        What was answered, as it stood before.
+        The question that was answered, as it was before.
 
     Raises:
         UnknownName: nothing waits under this id.
         TooLate: the time to answer is over. That is on record now, unless somebody drives the run.
-        UsageError: the answer does not fit what is asked, or whoever answers is not one of those who may.
+        UsageError: the answer does not fit the question, or the person who answers is not allowed to.
         Busy: the run is being driven.
         JournalError: the definitions of its tools were changed, and new arguments can not be checked.
     """
@@ -285,8 +285,8 @@ async def _record_of(journal: Journal, run_id: str, ask_id: str, answer: Answer)
 
 
 async def record_expired(journal: Journal, shown: Iterable[tuple[str, InputRequested]]) -> None:
-    """Put on record which times are over, of what somebody is just shown. Nothing is written of a run that somebody
-    drives, or where nothing can be written now: then whoever is shown it next puts it on record.
+    """Put on record which of the questions that are being shown have expired. Nothing is written if a process drives
+    the run, or if nothing can be written now: then the expiry goes on record when the question is shown next.
 
     Args:
         journal: the journal.
@@ -302,7 +302,7 @@ async def record_expired(journal: Journal, shown: Iterable[tuple[str, InputReque
 async def _write_time_over(journal: Journal, run_id: str, ask_id: str) -> None:
     """Put on record that a time is over, so that no clock that goes back makes the question open again.
 
-    A workflow, and what another run waits for, goes on by itself as its time ends: whoever wakes it writes this.
+    A workflow, or a question of another run, goes on by itself as its time ends: the code that wakes it writes this.
     """
     state = RunState(await journal.read(run_id))
     asked = state.question(ask_id)
@@ -344,7 +344,8 @@ async def look_up_waiting(journal: Journal, ask_id: str, tenant: str | None) -> 
 
 
 def _check(arguments: JsonObject, asked: InputRequested, tools: Sequence[Tool]) -> None:
-    """A slip of whoever changes arguments is told to them, not to the model when it is too late.
+    """Check arguments that a person changed. A mistake is told to that person, and not to the model when it is too
+    late.
 
     Raises:
         UsageError: the arguments do not fit the tool.

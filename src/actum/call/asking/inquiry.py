@@ -1,8 +1,9 @@
 """What a tool asks for while it runs: something of the user, an answer of a model, the directories to work in.
 
-Whoever is there is asked at once, while the time limits of the call and the run stand still. Where nobody can answer
-now the call is parked: what it asks is on record, and the tool is executed anew when the answer is. The questions of a
-call are known by what they ask, so that a tool which asks the same again finds its answer.
+If a person is there, that person is asked at once, while the time limits of the call and the run stand still. If nobody
+can answer now, the call is parked: the question is on record, and the tool is executed anew when the answer is on
+record, too. The questions of a call are recognised by their content, so that a tool which asks the same again finds its
+answer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Answers to a run of a workflow that some process drives at the time: they are held in a table of the journal.
+"""Answers to a run of a workflow that some process drives at the time. They are kept in a table of the journal.
 
-A person can answer one branch while another works. Whoever drives the run takes the answers from the table, writes them
-to the record and goes on with those branches. Nothing is lost as a driver ends: whoever posts an answer looks once more
-whether the run is free, and whoever has driven a run looks once more at the table.
+A person can answer one branch while another works. The process that drives the run takes the answers from the table,
+writes them to the record and goes on with those branches. No answer is lost as that process ends: the code that posts
+an answer checks once more whether the run is free, and a process that has driven a run looks once more at the table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _decode = msgspec.json.Decoder(InputGiven).decode
 
 
 async def post_answer(journal: Journal, run_id: str, record: InputGiven) -> None:
-    """Hold an answer for whoever drives a run.
+    """Keep an answer for the process that drives a run.
 
     Args:
         journal: where the run is written down.
@@ -29,7 +29,7 @@ async def post_answer(journal: Journal, run_id: str, record: InputGiven) -> None
         record: the answer, which fits what the run waits for.
     """
     await journal.post(run_id, msgspec.json.encode(record))
-    with contextlib.suppress(Busy):  # whoever drives the run looks at the table before and after the claim ends
+    with contextlib.suppress(Busy):  # the driver looks at the table before and after its claim ends
         async with journal.claim(run_id):
             await take_posted(journal, run_id, RunState(await journal.read(run_id)))
 

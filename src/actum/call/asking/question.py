@@ -1,7 +1,7 @@
 """What a run asks persons before a call is made, or after one that nobody knows the end of: the questions, on record.
 
-Whether an answer covers the call that is to be made now is decided here, each time anew. The answers are put on record
-by whoever has them; see `approve`.
+Whether an answer covers the call that is to be made now is decided here, each time anew. The code that gets an answer
+puts it on record; see `approve`.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Approvals:
 
 
 def _own_words(tool: Tool) -> str:
-    """What a tool of another party says of itself, for whoever decides on it: marked as its own."""
+    """A foreign tool's description of itself, for the person who decides, marked as the tool's own words."""
     if not tool.foreign or not tool.description:
         return ""
     cut = "…" if len(tool.description) > WORDS_MAX else ""

@@ -1,9 +1,9 @@
 """A circuit breaker for each tool: a service that is down is left alone for a while. Pure but for its memory.
 
-After so many failures in a row of the kinds that pass by themselves (unreachable, timeout, rate limit) a tool is not
-asked any more; when it has rested, one call at a time may try. The pattern is that of Nygard, "Release It!" (2007).
+After a number of failures in a row of the kinds that pass by themselves (unreachable, timeout, rate limit), a tool is
+not asked any more. When it has rested, one call at a time may try. The pattern is that of Nygard, "Release It!" (2007).
 
-It lives as long as its agent, and is no part of the record: that a call was turned away is.
+A breaker lives as long as its agent and is not on record; that a call was turned away is on record.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class Breakers:
     keeps no other tenant from the service.
 
     Args:
-        failures: so many in a row open a tool's circuit.
-        rest_s: seconds that it is left alone.
+        failures: how many failures in a row open a tool's circuit.
+        rest_s: seconds for which the tool is left alone.
     """
 
     def __init__(self, failures: int, rest_s: float) -> None:

@@ -2,8 +2,7 @@
 
 What the loop of a run can know by itself (steps, calls, tokens, cost, seconds) it counts (`agents/turn.py`), together
 with what the agents that it started used (`core/budget.py`). What spans runs is counted in `meters.py`, for one
-process.
-How much of a result a model is shown stands in `excerpt.py`.
+process. `excerpt.py` says how much of a result a model is shown.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ...core.process.process_limits import NO_PROCESS_LIMITS, ProcessLimits
 
 N = TypeVar("N", bound=float)
 CALLS_A_STEP = 20
-"""So many calls a run may make for each of its steps, where `calls` is not given."""
+"""The most calls of a run for each of its steps, where `calls` is not given."""
 _BY_STEPS = cast(int, UNSET)
 _ALWAYS = frozenset({"parallel", "repeats", "attempts", "failures", "rest_seconds", "depth"})
 

@@ -28,13 +28,13 @@ WAIT_S_MAX = 5.0
 PLACE_POLL_S = 0.1
 """Seconds between two tries for a place that another process holds."""
 USERS_MAX = 10_000
-"""Beyond so many, those who did nothing for a day are forgotten."""
+"""Beyond this number, users who did nothing for a day are forgotten."""
 _lock = threading.Lock()
 """Held for a few lines at a time, by whichever thread's event loop counts."""
 
 
 class RateLimit:
-    """Lets so many calls through at a time, and so many in any minute. May be used from several event loops.
+    """Limits how many calls run at a time, and how many begin in any minute. May be used from several event loops.
 
     Args:
         parallel: how many at a time.
@@ -79,7 +79,7 @@ class RateLimit:
             raise
 
     def leave(self) -> None:
-        """Hand the place to whoever waits longest."""
+        """Hand the place to the call that has waited longest."""
         if self._free is None:
             return
         with _lock:
@@ -178,7 +178,7 @@ async def _begin_shared(gates: Sequence[RateLimit], counts: Counts) -> tuple[Rat
 
 
 async def enter_place(counts: Counts, name: str, most: int, places: AsyncExitStack) -> bool:
-    """Take one of so many places, which is held until `places` is closed; False where other processes hold all."""
+    """Take one of `most` places, which is held until `places` is closed; False where other processes hold all."""
     for number in range(most):
         with suppress(Busy):
             await places.enter_async_context(counts.place(f"{name} {number}"))
