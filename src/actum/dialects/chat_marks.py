@@ -1,8 +1,8 @@
 """How a conversation is written as one text, for a model behind an endpoint that only continues a text. Pure.
 
-A base model, or any model asked past its server's chat template (`/v1/completions`, llama.cpp), sees only what stands
-in the prompt: the marks between turns are then ours to write, and where a turn ends is ours to tell as a stop text.
-The mark that begins every text (BOS) is left to the server, which adds it by itself.
+A base model, or any model asked past its server's chat template (`/v1/completions`, llama.cpp), sees only the prompt.
+So the marks between turns are ours to write, and the end of a turn is ours to tell, as a stop text. The mark that
+begins every text (BOS) is left to the server, which adds it by itself.
 
     CHATML.render(messages)     <|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n
 """

@@ -22,7 +22,7 @@ import re
 from ..core.json import DEPTH_MAX, Ambiguous, Json, JsonObject, JsonProblem, given_twice, parse
 
 STEPS_MAX = 50_000
-"""So many values, keys, and quotes, escapes and line breaks within strings are read."""
+"""The most steps of reading: values, keys, and quotes, escapes and line breaks within strings."""
 
 _SKIP = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=\s*(?:[,，}\]]|//|/\*|$))")

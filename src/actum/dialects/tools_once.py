@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from ..core.tool import Tool
 
 TUPLES_MAX = 32
-"""So many different tuples of tools are remembered."""
+"""The most tuples of tools that are remembered."""
 
 T = TypeVar("T")
 Variant = TypeVar("Variant", bound=Hashable)

@@ -1,10 +1,11 @@
-"""What of a reply's blocks our nouns have no place for, kept by position and put back where it stood.
+"""The blocks and fields of a reply that our types have no place for, kept by position and put back in their place.
 
-It lies in `Reply.extras` under a key of the API's own, so that it goes back to that API and to no other:
+They are in `Reply.extras` under a key of the API's own, so that they go back to that API and to no other:
 
     {"anthropic_blocks": {"alone": {"1": <a whole block>}, "beside": {"0": <further fields of a block>}}}
 
-Positions count blocks of both sorts. Whoever puts parts in front of others moves them away from what stood beside them.
+Positions count blocks of both sorts. Code that inserts parts in front of others moves those away from the fields that
+were beside them.
 """
 
 from __future__ import annotations

@@ -260,12 +260,12 @@ class Draft:
         return [call for call in self.calls if call.said is None]
 
     def begin_call(self, kind: type[SomeCall], wire_id: str, id_: str = "") -> SomeCall:
-        """A call begins.
+        """Begin a call.
 
         Args:
             kind: what to collect it in.
             wire_id: the endpoint's id, empty where it gives none.
-            id_: what the endpoint lets us take for it then, such as the id of what the call stands in.
+            id_: the id that is used then, such as the id of the block that holds the call.
         """
         number = len(self.calls)
         call = kind(number, unique_id(wire_id or id_, number, self._ids), wire_id)

@@ -126,7 +126,7 @@ def error_of_status(status: int, retry_after: float | None, wire: bytes) -> Mode
 
 
 def error_of_event(wire: bytes) -> ModelError | None:
-    """The error that stands in an answer which began well, or None when there is none."""
+    """The error inside an answer which began well, or None when there is none."""
     body = read_json(wire)
     if not isinstance(body, dict):
         return None

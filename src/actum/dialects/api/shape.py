@@ -1,15 +1,13 @@
-"""Written down: which fields of a body a dialect reads. Whatever else stands in a body is found by `leftovers`. Pure.
+"""Which fields of a body a dialect reads, as data. `leftovers` finds all other fields of a body. Pure.
 
 Each API has a module `shape` with the shape of its requests, its answers and the events of its streams. A field that no
 shape names is left over, so a field that an API adds next year is found without a change here.
 
 A shape is one of these:
 
-- a function, which is asked about a whole value: does it say nothing beyond what the dialect reads?
-- `Fields`: an object and the shapes of its fields;
-- `Kinds`: an object whose fields depend on its kind;
-- `Words`: a text, or in its place an object or a list of objects;
-- `Choices`: a list of which only the first item is read.
+- a function, which is asked about a whole value: does it say nothing beyond what the dialect reads? - `Fields`: an
+object and the shapes of its fields; - `Kinds`: an object whose fields depend on its kind; - `Words`: a text, or in its
+place an object or a list of objects; - `Choices`: a list whose first item alone is read.
 
 A list has the shape of its items. A value that says nothing (null, an empty text, list or object) is never left over.
 """
@@ -24,10 +22,10 @@ from msgspec import Struct
 from ...core.json import Json, JsonObject
 
 ANY_OTHER = "*"
-"""Stands in `Fields` for all names that are not there."""
+"""In `Fields`, stands for all names that are not listed."""
 
 Says: TypeAlias = Callable[[Json, JsonObject], bool]
-"""Takes a value and the object that the value stands in; whether nothing of the value is left over."""
+"""Takes a value and the object that holds it; returns whether nothing of the value is left over."""
 
 
 class Fields(Struct, frozen=True):
@@ -119,13 +117,13 @@ def leftovers(
     item: JsonObject | None = None,
     named: Callable[[JsonObject], JsonObject] = as_is,
 ) -> Iterator[Leftover]:
-    """What of a value its shape does not name, in order.
+    """The parts of a value that its shape does not name, in order.
 
     Args:
         value: anything.
         shape: of the value, or of each of its items where it is a list.
         path: of the value.
-        item: the object that the value stands in.
+        item: the object that holds the value.
         named: the same object with the names that the shape has, where an API takes two spellings.
     """
     if value in (None, "", [], {}) and not isinstance(value, bool):

@@ -1,8 +1,8 @@
-"""Finds what stands in a body and is read by nobody: in a request, an answer, or the events of a stream. Pure.
+"""Finds the parts of a body that no code reads: in a request, an answer, or the events of a stream. Pure.
 
-The shape of each API (`<api>.shape`) names the fields that its readers read; whatever a shape does not name is a
-`Loss`, under its place in the body. What is read and then not written is for `losses` to find. Fields of a request that
-stand at its top and have no place in `Request` are its `extras`: `shared_fields` keeps the account of these.
+The shape of each API (`<api>.shape`) names the fields that its readers read; a field that no shape names is a `Loss`,
+under its place in the body. `losses` finds fields that are read and then not written. Fields of a request that are at
+its top and have no place in `Request` are its `extras`: `shared_fields` keeps the account of these.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ calls begin with a mark, the mark is what text may not hold; where they do not (
 begin like one. What the engine refuses in a schema is left out of account for that tool alone and listed in `loose`:
 validation follows in any case, and a model that is told its error tries again.
 
-Behind its calls a reply ends. Reasoning stands where the format has it. `copies` makes a second kind of grammar, in
-which strings are only what stands in some texts, the conversation say, or what the schema itself names.
+Behind its calls a reply ends. Reasoning is where the format has it. `copies` makes a second kind of grammar, which
+allows only strings that occur in some texts, such as the conversation, or that the schema itself names.
 
 Limits: arguments come in the order of the schema. A number of more than about 300 digits is no number to Python and
 ends as a call that is not complete.

@@ -3,9 +3,9 @@
 A *rule* is what the parser puts together, a *terminal* what its lexer takes in one piece. The lexer takes the longest
 piece that it can, so that text of any kind would swallow the mark behind it: such text is written together with its
 mark, as a *lazy* rule, which ends where the mark first does. A mark that is a token of its own in the model's
-vocabulary never stands in text and is written as that token.
+vocabulary never occurs in text and is written as that token.
 
-What the language means is in llguidance's `docs/syntax.md`; it is not known here.
+The language is explained in llguidance's `docs/syntax.md`; this file does not know what it means.
 """
 
 from __future__ import annotations

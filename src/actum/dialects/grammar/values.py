@@ -1,6 +1,6 @@
 """What the arguments of a call may be, as parts of a grammar: JSON, text in tags, Python literals, or a copy. Pure.
 
-Each way knows three strengths, of which the strongest is used that the engine takes:
+Each way knows three strengths, and the strongest that the engine takes is used:
 
     exact     all that the schema says
     lenient   without the keywords that the engine does not know

@@ -35,7 +35,7 @@ _OF_ANSWERS = ("<response>",)
 """A mark of results in one family, in which other families write their answers."""
 
 _LENGTH_MIN = 4
-"""A shorter mark of results, such as `["`, stands in answers as well."""
+"""The least length of a mark of results: a shorter one, such as `["`, occurs in answers as well."""
 
 _CHATS = [value for value in vars(chat_marks).values() if isinstance(value, ChatMarks)]
 """Also the chat templates that no row names: a model of such a family makes up turns as well."""

@@ -5,9 +5,9 @@
     <|start|>assistant<|channel|>final<|message|>It rains.<|return|>
 
 `analysis` is reasoning, `final` is the answer, `commentary` is a word to the user on the way; any of them with a
-recipient is a call. The recipient stands before or after the channel, a content type may follow, and what else stands
-in a header is noise that models make. A message of another role than the assistant is one that the model made up:
-behind a call it ends the reply, else it is kept as reasoning.
+recipient is a call. The recipient is before or after the channel, a content type may follow, and everything else in a
+header is noise that models make. The model made up any message of a role other than the assistant: behind a call it
+ends the reply, else it is kept as reasoning.
 
     text ──<|start|>, <|channel|>──▶ header ──<|message|>──▶ text, thought or call ──<|end|>, <|call|>──▶ text
 
@@ -279,7 +279,7 @@ class HarmonyReader:
         return len(text)
 
     def _break_header(self) -> None:
-        """A header without a message: a call that broke off, or noise, of which words are kept as reasoning."""
+        """A header without a message: a call that broke off, or noise; the words of noise are kept as reasoning."""
         header, self._header = "".join(self._header), []
         self._state = self._in_text
         self._thinking = False

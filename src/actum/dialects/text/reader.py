@@ -149,7 +149,7 @@ class _Stretch:
 
     @property
     def unfinished(self) -> int | None:
-        """Which call it stands in, or what may prove to be one; None where it stands in none."""
+        """The number of the call, or possible call, that the text is inside of now; None where it is in none."""
         return self._reader.begun if self.position in ("call", "value") else None
 
     @property

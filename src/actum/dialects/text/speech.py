@@ -179,7 +179,7 @@ class Speech:
             self._open.append(text)
 
     def branch(self) -> Speech:
-        """A speech for text of which is not known yet whether it belongs to this one; its calls are counted on."""
+        """A speech for text that may or may not belong to this one. The numbers of its calls go on from here."""
         branch = Speech()
         branch.calls = branch._calls_before = self.calls
         branch._ids = set(self._ids)

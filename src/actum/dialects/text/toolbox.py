@@ -66,7 +66,7 @@ class Toolbox:
         return (names[0], (f"read {said.strip()[:40]!r} as {names[0]!r}",)) if len(names) == 1 else None
 
     def find_in(self, sentence: str) -> tuple[str, tuple[str, ...]] | None:
-        """The only tool whose name stands in a sentence; a name inside a longer one does not count."""
+        """The only tool that a sentence names; a name inside a longer one does not count."""
         rest, found = sentence[:SENTENCE_MAX].lower(), set[str]()
         plain = _plain(rest)
         near = [name for spelling, names in self._spellings().items() if spelling in plain for name in names]

@@ -1,6 +1,6 @@
 """The words in which the text dialects tell a model about tools, rules and results, in English and in Chinese.
 
-Whoever reads them is a model, often a small one: short sentences, one rule a line, the form shown and not described.
+The reader is a model, often a small one. So: short sentences, one rule a line, the form shown and not described.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KANA = re.compile(r"[\u3041-\u30ff]")
 
 
 class DialectPhrases(Struct, frozen=True, kw_only=True):
-    """All phrases that both dialects share, in one language. What stands in braces is filled in."""
+    """All phrases that both dialects share, in one language. Words in braces are filled in."""
 
     colon: str
     comma: str

@@ -12,7 +12,7 @@ from ...core.json import Json, JsonProblem, dumps
 from ..api.raw_json import NOT_DECODED, Fields, decode_fields, read_as
 
 TRIES_MAX = 8
-"""So many places that look like the field are tried; the same words may stand in a text, or deeper in the body."""
+"""The most places that look like the field and are tried; the same words may stand in a text, or deeper in the body."""
 
 
 def with_field(body: bytes, path: Sequence[str], value: Json, *, insert: bool = False) -> bytes:

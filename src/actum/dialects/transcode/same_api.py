@@ -87,7 +87,7 @@ class SameApiStream:
         return self._whole_events(rest, len(chunk)) if self._began and not self._is_body else b""
 
     def _whole_events(self, rest: bytes, new: int) -> bytes:
-        """The events that are whole; so many bytes at the end have just come."""
+        """The events that are whole. The last `new` bytes have just come."""
         told, at = [], 0
         if self._line_feed_is_due and rest.startswith(b"\n"):  # of the line end that began with a CR
             told, at = [b"\n"], 1

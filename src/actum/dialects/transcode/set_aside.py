@@ -32,7 +32,7 @@ class SetAside(NamedTuple):
     Attributes:
         wire: the body.
         lost: what was taken out, or made something else.
-        paths: the places in the source's body of which `lost` keeps the account.
+        paths: the places in the source's body that `lost` accounts for.
     """
 
     wire: bytes

@@ -3,17 +3,17 @@
     bytes ──decode with the source──▶ Request or Reply ──encode with the target──▶ bytes, and a list of what was lost
 
 A stream is passed on as it comes, in any cut: nothing waits but what the target can only say whole. What a target can
-not say is in the list and not in silence. There are two accounts: `unread` finds what stands in the source and is read
-by nobody, and `losses` finds what was read and is not heard any more when the target's bytes are read back. Fields that
-two APIs share are carried (`shared_fields`).
+not say is in the list and not in silence. There are two accounts. `unread` finds the parts of the source that no code
+reads. `losses` finds what was read, but is missing when the target's bytes are read back. Fields that two APIs share
+are carried (`shared_fields`).
 
 Where source and target are the same, nothing is decoded and encoded: the body goes through byte for byte (`same_api`).
 
 A stream in a dialect of text may prove to be a thought when a mark comes that closes it (`ThoughtEnded`). No call is
 sent as long as that can happen. Text is sent at once, and text that was a thought stays text: it is among the losses.
 
-Limits: bodies only. What stands in an address or a header (the model and the wish for a stream at Gemini, versions,
-keys) is for who sends them.
+Limits: bodies only. The address and the headers (the model and the wish for a stream at Gemini, versions, keys) are
+left to the code that sends the body.
 """
 
 from __future__ import annotations
@@ -286,10 +286,11 @@ class Transcoder:
 
 
 class _StreamAccount:
-    """Keeps account of what stands in a stream and is read by nobody.
+    """Keeps account of the parts of a stream that no code reads.
 
     Args:
-        source, target: the dialects; what stands in the target's stream as well is no loss, where they share their API.
+        source, target: the dialects; where they share their API, parts that are in the target's stream as well are no
+            loss.
     """
 
     def __init__(self, source: ApiDialect | TextDialect, target: ApiDialect) -> None:
@@ -431,7 +432,7 @@ def _for_another(request: Request, body: JsonObject, source: str, target: str) -
 def _unread_of_request(
     body: JsonObject, source: str, target: str, written: bytes, accounted: Sequence[str]
 ) -> list[Loss]:
-    """What of a request nobody read, but for the places of which another account is kept."""
+    """The parts of a request that no code read, without the places that another account covers."""
     lost = unread_of_request(body, source)
     if source == target:
         there = {loss.where for loss in unread_of_request(read_body(written), target)}
@@ -441,7 +442,7 @@ def _unread_of_request(
 
 
 def _around(path: str) -> Iterator[str]:
-    """The place, and all that it stands in."""
+    """The place, and all places that enclose it."""
     yield path
     for end in re.finditer(r"[.\[]", path):
         yield path[: end.start()]

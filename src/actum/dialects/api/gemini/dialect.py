@@ -47,7 +47,7 @@ from .messages import ContentWriter
 from .request import decode_request
 
 STOPS_MAX = 5
-"""So many texts at which to stop are taken; who reads the answer must find the others."""
+"""The most stop texts that the API takes; the code that reads the answer must find the others."""
 
 GEMINI_NAME = "[a-zA-Z_][a-zA-Z0-9_.-]{0,62}"
 

@@ -1,8 +1,8 @@
 """Reads what a client of the Gemini API asks. Pure.
 
-The body tells neither the model nor whether to stream: both stand in the address, and whoever serves puts them in.
-Whatever is wrong is a `UsageError` that names the place (`contents[2].parts[0]: ...`). Fields that have no place in a
-`Request` go to its `extras`, tools of Gemini's own among them. Names may be written in either way that the API takes
+The body tells neither the model nor whether to stream: both are in the address, and the server puts them in. Every
+mistake is a `UsageError` that names the place (`contents[2].parts[0]: ...`). Fields that have no place in a `Request`
+go to its `extras`, tools of Gemini's own among them. Names may be written in either way that the API takes
 (`systemInstruction`, `system_instruction`).
 
 An answer to a call is matched by its id, or by its name to the first call that has none yet.

@@ -42,7 +42,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def call_object(wire_id: str, call: ToolCall) -> JsonObject:
-    """A call as it stands in `tool_calls`, its arguments as the text that the model wrote."""
+    """A call as an item of `tool_calls`, with its arguments as the text that the model wrote."""
     return {"id": wire_id, "type": "function", "function": function_object(call)}
 
 

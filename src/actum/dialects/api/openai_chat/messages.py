@@ -43,15 +43,15 @@ _encode = msgspec.json.Encoder().encode
 class ToolWriter:
     """Writes messages in the form with `tool_calls` and `role: tool`.
 
-    A `role: tool` message holds text alone. The pictures that tools returned stand in a message of their own, behind
-    the last result of the turn, each with its handle before it.
+    A `role: tool` message holds text alone. The pictures that tools returned are in a message of their own, behind the
+    last result of the turn, each with its handle before it.
 
     Args:
         names: how tools are called on the wire.
-        reasoning_field: where the endpoint wants the reasoning beside calls of which nobody knows who said them; empty
-            when it does not.
+        reasoning_field: the field in which the endpoint wants reasoning beside calls whose model is unknown; empty when
+            it wants none.
         at: the endpoint and the model that are asked.
-        returned: the fields that go back to who said them.
+        returned: the fields that go back to the endpoint that said them.
     """
 
     def __init__(

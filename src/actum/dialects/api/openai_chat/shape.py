@@ -206,4 +206,5 @@ REQUEST = Fields(
         ANY_OTHER: whole,
     }
 )
-"""All other fields are read as they are, or are the request's `extras`, of which `shared_fields` keeps the account."""
+"""All other fields are read as they are, or are in the request's `extras`, and `shared_fields` keeps the account of
+those."""

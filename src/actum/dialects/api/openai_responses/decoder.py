@@ -98,8 +98,8 @@ class Item:
 
     Attributes:
         kind: its type.
-        texts: of a message, by number and the field in which their text stands.
-        thought: of a reasoning item, what was told of each of its summaries and texts stands in `told`.
+        texts: of a message, by number and the field that holds their text.
+        thought: of a reasoning item; `told` holds what was told of each of its summaries and texts.
         whole: its last word came.
     """
 

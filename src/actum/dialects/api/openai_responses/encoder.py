@@ -49,7 +49,7 @@ _INCOMPLETE = {"content_filter": "content_filter", "length": "max_output_tokens"
 """The reason why an answer is not complete, by `cut_short`."""
 
 _OF_PART = ("annotations", "logprobs")
-"""Fields of a part's own; all others are of the message that it stands in."""
+"""Fields of a part's own; all others belong to the message that holds the part."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -183,7 +183,7 @@ class ResponsesEncoder:
         return self._taken()
 
     def _tell(self, reply: Reply) -> None:
-        """A reply of which nothing was told."""
+        """Tell a whole reply, where no piece of it was told before."""
         calls = 0
         for part, beside in woven(reply):
             match part:
@@ -384,7 +384,7 @@ class ResponsesEncoder:
             self._whole(item)
 
     def _whole(self, item: JsonObject) -> None:
-        """Tell of an item of which there is nothing to tell in pieces."""
+        """Tell an item that is not told in pieces."""
         self._end()
         place = len(self._output)
         self._output.append(item)

@@ -1,8 +1,9 @@
-"""What stands in the `output` and `input` of the Responses API and has no noun of ours of its own. Pure.
+"""The items of `output` and `input` of the Responses API that we have no type for. Pure.
 
-It lies in `Reply.extras[ITEMS]` (see `block_extras`): items of hosted tools (`web_search_call`, `compaction`, ...) are
-whole, and beside a part is what the API says of it beyond our nouns: `phase` of a message, `annotations`, `namespace`.
-The text and the `encrypted_content` of a reasoning item are a `ReasoningPart`; its id and the rest lie beside that.
+They are kept in `Reply.extras[ITEMS]` (see `block_extras`): items of hosted tools (`web_search_call`, `compaction`,
+...) are kept whole, and beside a part are the fields that our types do not have: `phase` of a message, `annotations`,
+`namespace`. The text and the `encrypted_content` of a reasoning item are a `ReasoningPart`; its id and the rest lie
+beside that.
 
 Towards a client a thought of another API goes as an item whose id says that it is ours, with its signature, wrapped,
 for `encrypted_content`; it comes back as it was (`signatures`).

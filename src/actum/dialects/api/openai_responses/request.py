@@ -88,7 +88,7 @@ def _tools(body: JsonObject, extras: JsonObject) -> tuple[Tool, ...]:
 
 
 def _output_schema(extras: JsonObject) -> JsonObject | None:
-    """The schema in `text.format`, taken out; what else stands in `text` stays."""
+    """The schema in `text.format`, taken out; the other fields of `text` stay."""
     match extras.get("text"):
         case {"format": {"type": "json_schema", "schema": dict() as schema}, **rest}:
             del extras["text"]

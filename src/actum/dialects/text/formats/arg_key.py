@@ -1,6 +1,6 @@
 """Rows of the models that write a call as the tool's name, then each argument as a pair of tags: GLM's way, renamed.
 
-The row of GLM itself stands in `table`: its models leave out so many tags that its heads are patterns of their own.
+The row of GLM itself is in `table`: its models leave out tags so often that its heads are patterns of their own.
 """
 
 from __future__ import annotations

@@ -116,12 +116,12 @@ class Field:
 
 
 class Frame:
-    """An object or a list that is open, and in which calls may stand.
+    """An object or a list that is open, and that may hold calls.
 
     Attributes:
-        kind: its bracket, `{` or `[`.
-        trusted: it stands where a call would stand, so an unknown tool's name makes a call too.
-        tagged: it stands in a mark-up that only calls stand in, so a name alone makes a call too.
+        kind: the bracket, `{` or `[`.
+        trusted: it is where a call would be, so an unknown tool's name makes a call too.
+        tagged: it is inside mark-up that holds only calls, so a name alone makes a call too.
         used: it held a call or was one, or an answer, and so is not text itself.
         said: the call that it is, once its arguments were read.
         name: the tool of the call that it is, once that is certain, and what was mended to read it.

@@ -27,7 +27,7 @@ class JsonValue:
     Args:
         box: the tools.
         speech: is told the calls in it.
-        tagged: it stands in a mark-up that only calls stand in, so a name alone makes a call.
+        tagged: the value is inside mark-up that holds only calls, so a name alone makes a call.
 
     Attributes:
         ended: its last bracket was seen.

@@ -66,13 +66,13 @@ def read_action(text: str, box: Toolbox, *, ended: bool, known_only: bool = Fals
     """The calls and the text that an `Action:` without an `Action Input:` stands for.
 
     Args:
-        text: what stands behind the marker.
+        text: the text behind the marker.
         box: the tools.
         ended: the text of the reply ends here, perhaps too early.
-        known_only: it stands in an answer, where only a tool's name makes a call of it.
+        known_only: the text is part of an answer, where only a tool's name makes a call of it.
 
     Returns:
-        What it says; None where it is no action but prose.
+        The calls and the text; None where the text is no action but prose.
     """
     inline = _INLINE_INPUT.search(text)
     if inline is not None:

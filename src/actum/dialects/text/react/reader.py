@@ -300,7 +300,7 @@ class ReactReader:
         self._scan = None
 
     def _split_fence(self, source: str) -> str:
-        """What stands in the code fence that the input begins with; what stands behind it is kept apart."""
+        """The content of the code fence that the input begins with. The text behind the fence is kept apart."""
         fence = _FENCE.match(source)
         if fence is None:
             return source
@@ -315,7 +315,7 @@ class ReactReader:
         return next_kind is None and _may_begin(text.lower(), "observation", "观察")
 
     def _answer_by_thought(self) -> None:
-        """Nothing was said but thoughts: the last one has to serve, or the action or answer that stands in it."""
+        """Where only thoughts were said, use the last one, or the action or answer inside of it."""
         text = "".join(self._thought)
         inline = _INLINE.search(text)
         if inline is None:

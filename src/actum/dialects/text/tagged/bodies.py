@@ -5,9 +5,9 @@
     XmlCall         <function=f><parameter=a>1</parameter></function>       see `xml_call`
     PythonicCall    [f(a=1), g()]                                           see `pythonic_call`
 
-A row of `formats` says which of them a model writes and with what marks. A reader takes text from where the
-call begins to where it ends and tells a `Speech` of it; what stands around calls is `tagged.dialect`'s affair. Where
-the call was not JSON, its arguments are told as the JSON that they are, string by string.
+A row of `formats` says which of them a model writes and with what marks. A reader takes text from where the call begins
+to where it ends and tells a `Speech` of it; the text around calls is `tagged.dialect`'s affair. Where the call was not
+JSON, its arguments are told as JSON, string by string.
 
 A mark of the row ends a call that lacks its own end, unless it stands inside a string or a value: there it is data.
 """
@@ -391,11 +391,12 @@ class CallBuilder:
             self.repairs.append(f"ignored {text[:40]!r} between the parameters")
 
     def begins_inside(self, key: str, holder: str) -> None:
-        """What looks like the beginning of a parameter stands in the value of another: `end` finds whether it is one.
+        """Note that the value of a parameter holds what looks like the beginning of another: `end` finds whether it is
+        one.
 
         Args:
             key: the parameter's name.
-            holder: the parameter in whose value it stands.
+            holder: the parameter whose value holds the beginning.
         """
         if key != holder and self._tool is not None and not self.lacks(key):
             self._inside.setdefault(key, holder)

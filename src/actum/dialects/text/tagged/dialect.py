@@ -84,7 +84,7 @@ class Format(Struct, frozen=True, kw_only=True):
             mark that closes reasoning ends every other message as well.
         ends_answer: the mark that closes reasoning may end the whole output as well; there it is dropped.
         cites: how a passage of the text that rests on a source begins and ends; the end has the group `sources`. The
-            marks are dropped and what they say stands in the reply's extras.
+            marks are dropped, and the reply's extras keep what the marks say.
         call_ends_thought: a call in reasoning that is never closed counts; else it is part of the reasoning.
         bare: a call is read where its opening mark is missing, too. Not so where a grammar put every mark in its place.
         several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
@@ -165,7 +165,8 @@ class TaggedText(Struct, frozen=True):
     def encode_request(self, request: Request) -> Request:
         """The request for a model behind a chat or plain completions endpoint; see `TextDialect`.
 
-        The server's own template adds the marks of roles; what it would add for `tools` stands in the messages here.
+        The server's own template adds the marks of roles; what the template would add for `tools` is in the messages
+        here.
         """
         told = instructions(request, _prompt(request.tools, self.form), language_of(request.messages))
         return without_tools(request, as_text(request.messages, self.name, told, self._writers))

@@ -57,8 +57,8 @@ class XmlCall(Struct, frozen=True, kw_only=True):
         whole_end: what ends the object of all arguments, which stands where `parameter` has the group `whole`.
         end: what ends the call; empty where a closing mark does.
         end_stripped: the mark behind the call ends the whole output, so that servers take it away: at the end of the
-            output, a call of which all else is closed is whole without it.
-        padded: a line break stands around each value and is no part of it.
+            output, a call is whole without it if all else is closed.
+        padded: a line break around each value is not part of the value.
         next_ends: a known parameter that begins in a line of its own ends a value whose own end is missing.
         form, parameter_form: how a call and a parameter are written; `{name}`, `{key}`, `{value}` are filled in, and
             `{string}` or `{type}` by what the value is.
@@ -314,7 +314,7 @@ class XmlReader:
         self._state = self._between
 
     def _look_inside(self, text: str, *, whole: bool) -> None:
-        """Doubt a value whose own end is missing, so that more of the call stands in it.
+        """Doubt a value whose own end is missing, so that the value holds more of the call.
 
         Args:
             text: the value.
@@ -350,7 +350,7 @@ class XmlReader:
         return self._row.plain((head["key"] or "").strip())
 
     def _holds_mark(self, text: str) -> bool:
-        """A mark of a parameter or of a call stands in the text of a value."""
+        """Whether the text of a value holds a mark of a parameter or of a call."""
         marks = [mark for mark in (self._value_end, self._row.end, self._row.parameter_start) if mark]
         return any(mark in text for mark in marks) or self._place.stops.pattern.search(text) is not None
 
