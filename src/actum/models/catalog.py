@@ -76,7 +76,7 @@ def meant(name: str, providers: Collection[str], others: Collection[str]) -> str
 
 LOCAL = "local:"
 SILENCE_S = 300.0
-"""So many seconds an endpoint may be silent where nothing is set."""
+"""Seconds that an endpoint may be silent where nothing is set."""
 FALLBACK = "prompt_json"
 """The text dialect of a model without native calling, where none is asked for."""
 
@@ -516,7 +516,7 @@ def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, s
 
 
 class ModelPlace(Struct, frozen=True, kw_only=True):
-    """Where a model answers, and how it is spoken to: for whoever passes requests on instead of asking a `Model`.
+    """Where a model answers, and how it is spoken to: for code that passes requests on instead of asking a `Model`.
 
     Attributes:
         url: up to and including the version.
@@ -576,7 +576,7 @@ def provider_url(name: str, environment: Mapping[str, str]) -> str:
 
 
 def _url_of_host(host: str, default_url: str) -> str:
-    """The address behind what stands in `OLLAMA_HOST`: an address, a host with or without port, or a port alone."""
+    """The address that `OLLAMA_HOST` means. It holds an address, a host with or without port, or a port alone."""
     if "://" in host:
         return host.rstrip("/") + "/v1"
     default, given = urlsplit(default_url), urlsplit(f"//{host}")

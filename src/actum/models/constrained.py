@@ -29,7 +29,7 @@ _PLACE = re.compile(r"^(error: |at \d+\(\d+\): (failed to compile JSON schema: )
 
 INSTALL = "pip install 'actum[local]'"
 _KEPT_MAX = 32
-"""So many compiled grammars are kept: those of the steps of a run are the same."""
+"""The most compiled grammars that are kept: the steps of a run use the same ones."""
 
 
 class Vocabulary:
@@ -133,9 +133,9 @@ def generate(
         vocabulary: of the model.
         prompt: what the model goes on with.
         grammar: what may be said; empty for anything.
-        max_tokens: at most so many.
+        max_tokens: the most tokens of the answer.
         temperature: 0 takes the likeliest.
-        top_p: only the likeliest tokens are chosen from, which together have this probability.
+        top_p: only the likeliest tokens, which together have this probability, are chosen from.
         seed: for the same answer again.
 
     Raises:

@@ -2,13 +2,14 @@
 
     Request ──dialect.encode_request──▶ POST ──▶ answer, whole or streamed ──dialect.decode / decoder──▶ Reply
 
-It streams when somebody listens and not otherwise. What passes by itself (too many requests, a server's trouble, no
-connection, an answer that broke off) is tried again, at most twice, and never after a part of the answer was heard.
+An endpoint streams when somebody listens and not otherwise. After a failure that passes by itself (too many requests, a
+server's trouble, no connection, an answer that broke off) the request is sent again, at most twice, and never after a
+part of the answer was heard.
 
 Where an API is below its address, and how it wants its key, is a row of `WIRES`. Where the API is not at this place
 and the address has no version, the same place below `/v1` is tried once, and the log says so.
 
-The key stands in one header and nowhere else: not in `repr`, not in errors, even where the endpoint quotes it.
+The key is in one header and nowhere else: not in `repr`, not in errors, even where the endpoint quotes it.
 """
 
 from __future__ import annotations
@@ -558,7 +559,7 @@ class _Silent(Exception):
 
 
 class _Ear:
-    """Whoever listens, and whether they have heard a part of the answer."""
+    """The listener of an answer, and whether it has heard a part of the answer."""
 
     def __init__(self, emit: Callable[[Delta], None]) -> None:
         self._emit = emit
@@ -594,7 +595,7 @@ def _elsewhere(error: ModelError) -> bool:
 
 
 def _below(address: SplitResult, where: str, path: str) -> str:
-    """The address of a place below an endpoint; what both ask for stands in the query."""
+    """The address of a place below an endpoint. The query parameters of both are joined."""
     path, _, query = path.partition("?")
     queries = "&".join(filter(None, (address.query, query)))
     return urlunsplit((address.scheme, address.netloc, where + path, queries, ""))

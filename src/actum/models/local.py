@@ -52,8 +52,7 @@ MAX_TOKENS = 2048
 """The limit of an answer's length where none is asked for."""
 
 Constrained = bool | Literal["copy"]
-"""Whether what a model says is bound by a grammar; `copy`: and strings in arguments to what stands in the conversation.
-"""
+"""Whether a grammar binds what a model says. `copy` also binds strings in arguments to texts of the conversation."""
 
 _log = logging.getLogger(__name__)
 

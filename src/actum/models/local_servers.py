@@ -25,7 +25,7 @@ LOOK_S_MAX = 0.1
 MODELS_MAX = 50
 NAME_CHARS_MAX = 200
 _NO_CHAT = ("embed", "rerank", "whisper", "bge-")
-"""What stands in the names of models that do not answer questions."""
+"""Words in the names of models that do not answer questions."""
 
 
 class LocalModel(Struct, frozen=True):

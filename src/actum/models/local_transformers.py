@@ -91,7 +91,7 @@ class Transformers:
         return kept
 
     def _cropped(self, count: int) -> bool:
-        """The last so many tokens are forgotten. Not every kind of model can do that."""
+        """Forget the last `count` tokens. False where this kind of model can not do that."""
         try:
             if count:
                 self._past.crop(-count)

@@ -84,7 +84,7 @@ PROBES = ProbeMemory()
 
 
 class SharedProbes:
-    """The probes that are under way: whoever asks the same meanwhile waits for the same answer."""
+    """The probes that are under way: a caller that asks the same meanwhile waits for the same answer."""
 
     def __init__(self) -> None:
         self._under_way: dict[tuple[asyncio.AbstractEventLoop, Asked, str], _UnderWay] = {}

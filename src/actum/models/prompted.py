@@ -98,7 +98,7 @@ class _Reading:
             case ReasoningDelta():
                 self._reasoned = True
                 self._tell([delta])
-            case _:  # a call by the API, which nothing asked for: it stands in the reply
+            case _:  # a call by the API, which nothing asked for: the reply holds it
                 pass
 
     def finish(self, inner: Reply) -> Reply:
@@ -130,8 +130,8 @@ class _Reading:
 class Recognising:
     """A `Model` that takes a call by one that calls by its API, even where it stands in the text of the reply.
 
-    Only in a reply without calls, and only where the text calls a tool of the request, is it looked for. Its limit: a
-    model that shows the JSON of such a call as an example has made it.
+    A call is looked for only in a reply without calls, and counts only where the text calls a tool of the request. The
+    limit: a model that shows the JSON of such a call as an example has made the call.
 
     Args:
         model: calls tools by its API.
