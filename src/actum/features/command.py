@@ -60,11 +60,11 @@ class CommandOption(Struct, frozen=True, kw_only=True):
 
     Attributes:
         names: the names of the option, such as `("--limit", "-n")`; empty for `--field-name`.
-        metavar: what stands for the value in `--help`.
+        metavar: the word for the value in `--help`.
         help: what the option means; empty for what the docstring of the field's type says of the field.
         form: `time` for seconds since 1970 that a person says as `24h` ago or `2026-11-01`; `end` for a time to come;
             `pairs` for an object that a person says as `NAME=VALUE` several times.
-        flags: flags in the place of the option, of which a person gives one at most.
+        flags: flags that replace the option; a person gives one of them at most.
         is_hidden: the command line does not offer the field.
         is_required: a person has to say the field, which a program may leave out.
         found_by: how a person names the thing whose id the field is; None for the text as it is.
@@ -109,7 +109,7 @@ class AnswerText(Struct, frozen=True):
 
     Attributes:
         text: the words.
-        label: what stands in front of them; empty for a text alone, on stdout.
+        label: a label in front of the words; empty for a text alone, on stdout.
         at: a time in front of the words, in seconds since 1970; 0 for none.
         is_note: whether this is a remark, on stderr, such as what to do next.
         is_problem: whether this is something that is wrong, on stderr.

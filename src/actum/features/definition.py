@@ -56,7 +56,7 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
         means: `async (app, who, name)`: what else a name means on the server for a caller, such as `an agent`; empty
             for nothing.
         may_see: `(who, name)`: whether a caller may know of a name; what the caller may not know of is not there.
-        readers: the scopes with one of which a caller may see what is published.
+        readers: the scopes that let a caller see what is published; one of them is enough.
         builders: the scopes that let a caller save, check and publish; one of them is enough.
         uses_tools: whether texts name tools of the settings, so that the commands take `--tools` and `--mcp`.
         example: a file of this kind, as `--help` names one.

@@ -29,7 +29,7 @@ class ApiRequest(Generic[Query, Body]):
     Attributes:
         operation: the id of the operation.
         who: the caller.
-        names: what stands in the path, by the names of the path's parameters.
+        names: the values in the path, by the names of the path's parameters.
         query: the query parameters.
         body: the body.
         key: the `Idempotency-Key`; empty where the request has none.
@@ -202,11 +202,11 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: the name of the operation; programs that are generated from the document call it so.
-        method, path: where it stands.
+        method, path: the method and the path of the operation.
         tag: the group of the operation; of a feature, its name.
         summary: what it does, in a line.
         description: what a caller should know beyond that.
-        scopes: the scopes of which one is needed.
+        scopes: the scopes that let a caller use the operation; one of them is enough.
         query, body: the types of the query parameters and of the body; None for none.
         body_is_optional: whether an empty body means the defaults.
         names: what each parameter of the path means.
@@ -217,9 +217,9 @@ class Operation(Struct, frozen=True, kw_only=True):
         replies: what it answers when nothing is wrong, by status.
         errors: the statuses of the errors that are its own, beside those that follow from what it takes.
         links: operations that go on with what is answered: the status, the name of the operation's path parameter, and
-            where the value stands in the body.
-        handler: what answers.
-        is_open: whether no key is wanted.
+            the place of the value in the body.
+        handler: the function that answers.
+        is_open: whether no key is needed.
         is_recorded: whether the handler itself puts on record what it changes. For others of a feature that is done.
         command: how the operation is typed on the command line; None for not at all.
         more_commands: further commands of the operation, such as `deny` beside `approve`.

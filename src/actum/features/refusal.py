@@ -1,6 +1,6 @@
 """A `Refusal`: what an operation answers when it refuses. One shape for every error, `ProblemDetails`.
 
-What stands in a problem is written by us: no stack trace, no path of a file, no SQL, no id of another tenant. The cause
+Everything in a problem is written by us: no stack trace, no path of a file, no SQL, no id of another tenant. The cause
 of an error that nobody expected is in the log, under the reference that the client is told.
 
 Source: RFC 9457 (problem details), RFC 9110 (statuses and `Retry-After`).
