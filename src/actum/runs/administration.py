@@ -4,8 +4,8 @@ An administrator makes and revokes keys, sets and removes secrets, reads the set
 its own in the journal, with one call that nobody but an administrator asks for (`by="administrator"`). So the act is
 shown by `actum runs list` and `actum audit`, and the chain of the run covers the act as it covers every other call.
 
-Nothing is carried out here. Whoever carries out the act puts it on record: a key is taken back first and the act is put
-on record then; a key is put on record before anybody is shown the text of the key.
+Nothing is carried out here. The code that carries out an act puts the act on record: a key is taken back first and the
+act is put on record then; a key is put on record before anybody is shown the text of the key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..core.run.ids import new_id
 from ..core.run.record import CallCompleted, CallsRequested, Ended, RecordedRequester, Started
 
 ADMINISTRATION = "administration"
-"""What stands in the place of the agent's name in the run of an act."""
+"""The name that the run of an act has in the place of an agent's name."""
 
 
 async def put_on_record(

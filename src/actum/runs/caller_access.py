@@ -1,4 +1,4 @@
-"""Whether whoever asked for a run may still have it carried out.
+"""Whether the user who asked for a run may still have the run carried out.
 
 A run ends with the access of its caller: when the key with which the run was asked for is revoked, and when its agent,
 or an agent above, is not for its user any more. A key that ended at its time ends no run, as the end of a token or of a
@@ -51,7 +51,7 @@ class RevokedKeys:
 
 
 class CallerAccess:
-    """The access of whoever asked for one run.
+    """The access of the user who asked for one run.
 
     Args:
         started: the first record of the run.
@@ -60,7 +60,7 @@ class CallerAccess:
         revoked: the keys that were revoked.
 
     Attributes:
-        can_be_lost: there is something to look at.
+        can_be_lost: whether there is something to look at.
     """
 
     def __init__(self, started: Started, journal: Journal, inputs: PolicyInputs, revoked: RevokedKeys) -> None:

@@ -1,7 +1,7 @@
 """Cancels the runs of this process that another process wants cancelled, or whose callers have lost their access.
 
-Whoever wants a run cancelled holds the claim of `claim_of_cancel`. As long as runs are under way here, the journal is
-asked twice a second which of these claims are held. A run that takes less than half a second costs no look.
+A process that wants a run cancelled holds the claim of `claim_of_cancel`. As long as runs are under way here, the
+journal is asked twice a second for the claims that are held. A run that takes less than half a second costs no look.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class CancelWatch:
                     await run.look_at_access()
                 wanted = await journal.driven([claim_of_cancel(run.run_id) for run in runs])
             except JournalError:
-                continue  # asked again; whoever wants the run cancelled is told that the journal fails
+                continue  # asked again; the process that wants the run cancelled is told that the journal fails
             for run in runs:
                 if run in self._runs and claim_of_cancel(run.run_id) in wanted:
                     run.cancel()

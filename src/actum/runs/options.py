@@ -22,8 +22,8 @@ Options = TypeVar("Options", bound="RunOptions")
 class RunOptions(Struct, frozen=True, kw_only=True):
     """What every run is begun with; the fields are the keywords of `Agent.run`.
 
-    `context`, `approver`, `peer`, `holder` and `emit` are not on record: they are given anew to whoever goes on with
-    the run.
+    `context`, `approver`, `peer`, `holder` and `emit` are not on record: they are given anew by the caller that goes on
+    with the run.
     """
 
     principal: str = ""

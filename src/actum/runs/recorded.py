@@ -57,7 +57,7 @@ def checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
 
 
 def unknown_run(run_id: str) -> UnknownName:
-    """The error of whoever names a run that is not there, or is not theirs: the two can not be told apart."""
+    """The error for a run that does not exist, or that belongs to another user: the two can not be told apart."""
     return UnknownName("there is no run {wanted!r} in this journal", wanted=run_id)
 
 

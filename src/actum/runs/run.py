@@ -1,7 +1,7 @@
 """`Run`: one run that this process carries out, with a model or without one.
 
-A run is its record in the journal. Whoever drives a run asks it to perform calls, and tells it how the work ended; the
-run keeps the record, the time limit, the limits of its user, and asks persons who are there.
+A run is its record in the journal. The driver of a run asks it to perform calls, and tells it how the work ended. The
+run keeps the record, the time limit and the limits of its user, and asks persons who are there.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class Stopped(Exception):
 
 
 class Stopping(Struct):
-    """Why a run is cancelled, said by whoever cancels it.
+    """Why a run is cancelled, as the canceller says.
 
     Attributes:
-        reason: what stands on record as the reason; empty for `cancelled`.
-        is_interrupted: nothing is written of an end: the run is to go on later, as after the end of its process.
+        reason: the reason on record; empty for `cancelled`.
+        is_interrupted: no end is written: the run is to go on later, as after the end of its process.
     """
 
     reason: str = ""
@@ -89,12 +89,12 @@ class Run:
     Args:
         context: what the calls of the run need to know of it.
         path: performs the calls.
-        asker: asks whoever can be asked now.
+        asker: asks persons who can be asked now.
         phrases: in the run's language.
         seconds: the run's time limit.
         account: of the run's user, where users have limits.
         watch: cancels the run where another process wants the run cancelled, and ends it with the caller's access.
-        access: of whoever asked for the run.
+        access: the access of the user who asked for the run.
         stopping: says why the run is cancelled, where it is.
 
     Attributes:
@@ -102,7 +102,7 @@ class Run:
         calls: each call that was performed, with its result.
         usage: the tokens that the run's model used.
         is_paused: the run waits for somebody, and this process does not carry it out any more.
-        models_asked: so many answers of the run's models are waited for.
+        models_asked: how many answers of the run's models are awaited.
         plan: the latest, where the agent makes one.
         captured: is told how the run ended, where somebody captures runs.
     """
@@ -153,8 +153,8 @@ class Run:
         return self.context.journal
 
     def cancel(self, reason: str = "cancelled") -> None:
-        """Stop the run, since another process wants the run cancelled: the run ends as `stopped`, and whoever waits for
-        the run gets this result. A second word changes nothing.
+        """Stop the run, since another process wants the run cancelled: the run ends as `stopped`, and those who wait
+        for the run get this result. A second call changes nothing.
 
         Args:
             reason: why, for the record.
@@ -191,7 +191,7 @@ class Run:
             finish = Finish(status="stopped", text=text, stop_reason=stopped.reason)
         except (ReplayDiverged, JournalError):
             raise
-        except BaseException as error:  # whoever called hears of it; the record too
+        except BaseException as error:  # the caller hears of it; the record too
             self._watch.remove(self)
             reason = self._take_back() if isinstance(error, asyncio.CancelledError) else ""
             if not reason:
@@ -241,11 +241,12 @@ class Run:
             raise Stopped(reason)
 
     async def check_access(self) -> None:
-        """Whether whoever asked for the run may still have it go on; before each step that is not on record yet.
+        """Check that the user who asked for the run may still have it go on; before each step that is not on record
+        yet.
 
         Raises:
-            Stopped: they may not.
-            JournalError: nobody can tell now.
+            Stopped: the user may not.
+            JournalError: this can not be found out now.
         """
         if self._access.can_be_lost and await self._access.is_lost():
             raise Stopped(ACCESS_REVOKED)
@@ -291,7 +292,7 @@ class Run:
         refusals: Mapping[int, CallError],
         linked: LinkedCalls | None = None,
     ) -> list[ToolResult | Pending]:
-        """Perform the calls of one entry, and ask whoever is there about those that wait.
+        """Perform the calls of one entry, and ask a person who is there about those that wait.
 
         Args:
             calls: the calls.
@@ -300,11 +301,11 @@ class Run:
             linked: how the calls use each other's results; None where they do not.
 
         Returns:
-            What each call came to, or what it waits for.
+            The result of each call, or the question that it waits for.
 
         Raises:
-            Stopped: the time of the run was up: each call then has its outcome in `calls`. Or whoever asked for the run
-                may not have it any more: none of the calls was made.
+            Stopped: the time of the run was up: each call then has its outcome in `calls`. Or the user who asked for
+                the run has lost access: none of the calls was made.
         """
         if not all(self.state.outcome(CallRef(cause, at)) for at in range(len(calls))):
             await self.check_access()
@@ -333,7 +334,7 @@ class Run:
         refusals: Mapping[int, CallError],
         results: list[ToolResult | Pending],
     ) -> None:
-        """Ask whoever is there until each call has its result, or waits for what was not answered now.
+        """Ask a person who is there until each call has its result, or waits for an answer that was not given now.
 
         One answer may bring the next question: a call with other arguments, one that waited behind another.
         """
@@ -382,7 +383,8 @@ class Run:
     async def make(
         self, call: ToolCall, ref: CallRef, refusal: CallError | None, origins: Lookup
     ) -> ToolResult | Pending:
-        """Perform one call beside others, and ask whoever is there about it. Who drives the run sees to the time.
+        """Perform one call beside others, and ask a person who is there about it. The driver of the run sees to the
+        time.
 
         Args:
             call: the call.
@@ -391,10 +393,10 @@ class Run:
             origins: tells the origins of its arguments.
 
         Returns:
-            What the call came to, or what it waits for.
+            The result of the call, or the question that it waits for.
 
         Raises:
-            Stopped: whoever asked for the run may not have it any more.
+            Stopped: the user who asked for the run has lost access.
         """
         if self.state.outcome(ref) is None:
             await self.check_access()
@@ -417,7 +419,7 @@ class Run:
         return result
 
     async def ask(self, pending: Pending) -> str | None:
-        """Ask whoever is there now; the answer is put on record.
+        """Ask a person who is there now; the answer is put on record.
 
         Returns:
             The text of the answer; None when there is none now.
@@ -511,7 +513,7 @@ class Run:
         return result
 
     def tell(self, event: Event) -> None:
-        """Tell whoever watches."""
+        """Tell those who watch the run."""
         if self.context.emit is not None:
             self.context.emit(event)
 

@@ -96,11 +96,10 @@ def let_go(entries: Sequence[Entry]) -> Ended | None:
 
 
 def unless_stopped(entries: Sequence[Entry]) -> None:
-    """For whoever goes on with a run because the time has come, or something was answered: a run that somebody has
-    stopped since stays stopped.
+    """Refuse to go on with a run that was stopped: for runs that are woken by a time or by an answer.
 
     Args:
-        entries: of the run.
+        entries: the entries of the run.
 
     Raises:
         RunStopped: the run was stopped.
@@ -112,17 +111,17 @@ def unless_stopped(entries: Sequence[Entry]) -> None:
 
 NO_ATTACHMENTS: Mapping[str, MediaPart] = {}
 TOLD_MAX = 10
-"""So many tools of each kind are told where a run's tools are not what they were."""
+"""The most tools of each kind that are named where a run's tools have changed."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """What a run finds around it, and is not on record: it is given anew to whoever goes on with the run.
+    """What a run is given that is not on record: the caller gives it anew when it goes on with the run.
 
     Attributes:
         journal: where the run is written down.
         budget: what the run may use.
         deps: the program's own object for tools.
-        emit: whoever watches.
+        emit: is told each event of the run.
         approver: who can be asked now, instead of the runner's own.
         peer: the program at the other end.
         accept: the run goes on although prompt or tools have changed.
@@ -131,10 +130,10 @@ class Setting(Struct, frozen=True, kw_only=True):
         holder: for whom toolsets keep sessions open, instead of the conversation or the run.
         model_settings: how the model is asked in this run, before what its agent says.
         begins: given the entries of the run, as soon as nobody else can add to them, makes the record by which an
-            attempt at a task begins. The record is on disk before anything else is done. It raises what speaks against
-            the attempt, as `unless_stopped` does.
+            attempt at a task begins. The record is on disk before anything else is done. It raises an error where
+            something speaks against the attempt, as `unless_stopped` does.
         stopping: says why the run is cancelled, where it is; see `run.Stopping`.
-        above: the call that the run works for; None where the run stands on its own.
+        above: the call that the run works for; None where the run works for no call.
     """
 
     journal: Journal
@@ -742,13 +741,14 @@ class Runner:
     async def check_user(
         self, run_id: str, principal: str | None, tenant: str | None, journal: Journal | None = None
     ) -> None:
-        """Before anything is said of a run: whoever asks may know of it.
+        """Check that the user who asks may know of a run, before anything is said of it.
 
         Args:
             run_id: the run.
-            principal: whoever asks; None for every principal of the tenant.
-            tenant: the tenant of whoever asks. None where the program itself asks; but a principal without a tenant is
-                one of the tenant `""`, so that a program which forgets the tenant reaches no other tenant's run.
+            principal: the user who asks; None for every principal of the tenant.
+            tenant: the tenant of the user who asks. None where the program itself asks; but a principal without a
+                tenant is one of the tenant `""`, so that a program which forgets the tenant reaches no other tenant's
+                run.
             journal: which has the run; this runner's own where it is left out.
 
         Raises:

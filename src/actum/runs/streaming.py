@@ -58,7 +58,7 @@ async def streamed(run: Callable[[Callable[[Event], None]], Awaitable[object]]) 
         task.cancel()
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # whoever left does not want to hear of it
+            task.exception()  # the listener has left and does not want to hear of it
 
 
 def without_loop(run: Callable[[], Coroutine[object, object, T]], name: str) -> T:

@@ -20,9 +20,9 @@ from ..core.visible import on_one_line
 
 ARGUMENTS_MAX = 500
 RESULT_MAX = 2_000
-"""So many characters of a call's arguments, and of its result, are told when it ends in another run."""
+"""The most characters of a call's arguments, and of its result, that are told when the call ends in another run."""
 WORD_CHARS_MAX = 60
-"""So many characters are told of an endpoint's word for why a reply ended."""
+"""The most characters that are told of an endpoint's reason for the end of a reply."""
 _ORDINARY_ENDS = frozenset({"", "completed", "end_turn", "stop", "stop_sequence"})
 """Words for that which tell a person nothing."""
 
@@ -321,7 +321,7 @@ class Phrases:
         """Tell the model what a call of an earlier turn came to.
 
         Args:
-            shown: so many characters of the result at most, where it was cut in its own run.
+            shown: the most characters of the result, where the result was cut in its own run.
         """
         if result.error is not None:
             said = self._sentences["call_failed"].format(message=_quoted(result.error.message))
@@ -340,7 +340,7 @@ class Phrases:
 
     @property
     def unanswered(self) -> str:
-        """What stands in place of the answer of an earlier turn that had none."""
+        """The text in place of the answer of an earlier turn that had none."""
         return self._sentences["unanswered"]
 
     def turn_answered(self, text: str) -> str:
