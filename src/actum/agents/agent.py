@@ -261,30 +261,30 @@ class Agent(AgentParts, Generic[Output]):
                 is trusted. System messages at its beginning give way to the agent's own instructions. On record.
             conversation: id of the conversation to go on with; its runs are the history. The same id under another
                 principal, or another tenant, is another conversation.
-            owner: the principal that the conversation belongs to, where it is not `principal`'s own: whoever the
-                program lets take part in it. On record.
+            owner: the principal that the conversation belongs to, where `principal` only takes part in another's
+                conversation, as the program allows. On record.
             after: the run to go on after instead of the latest: its id, or `id@number` for what was said up to that
                 entry. With an id of its own for `conversation`, it is a branch.
             context: your own object; tools find it as `ctx.deps`.
-            principal: on whose behalf, for policy and record.
-            tenant: whose user the principal is, where several tenants share this program. On record; the run, its
-                conversation and its questions do not exist for another tenant.
-            roles: that the principal is known to have, beside those that the policy knows of.
+            principal: the user on whose behalf the run acts, for policy and record.
+            tenant: the tenant that the principal belongs to, where several tenants share this program. On record; the
+                run, its conversation and its questions do not exist for another tenant.
+            roles: roles that the principal is known to have, beside those that the policy knows of.
             key_id: the id of the API key with which this was asked for, never the key itself.
             run_id: an id of your own for the run, to resume it by.
             attachments: media that tools can be handed by the handles `att_1`, `att_2`, ...
             approver: who can be asked during this run, instead of the agent's own approver.
             peer: the program at the other end, where tools may turn to its model and its user.
-            trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
-            tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this. It
-                can lower the limit of `depth`, and an agent that waits already is not asked again.
+            trace: the W3C `traceparent` of the caller, for the record; a value that is not valid is dropped.
+            tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this run.
+                It can lower the limit of `depth`, and an agent that waits already is not asked again.
             request: a digest of the request that starts the run, for a program that makes `run_id` of a key of its
                 caller; see `Started`. On record.
             names, door: for a server that finds its runs again; see `Started`. On record.
             told: what is said before the question and belongs to it, such as the words of a program that is a client of
                 a server. On record.
             holder: for whom toolsets keep sessions with servers open between calls, instead of the conversation or the
-                run; whoever passes it says when it is over.
+                run. The program that passes a holder tells the holder when it ends.
             settings: how the model is asked in this run; the agent's settings hold for what is not set here.
             tool_choice: as for `Agent`, in this run. On record.
             memory: False for a run that is told nothing of its user's memory and is never found there.
@@ -484,15 +484,15 @@ class Agent(AgentParts, Generic[Output]):
             answers: by the id of what is pending: `"approve"` or `"deny"` for an approval, text for a question or a
                 result, `"done"`, `"not_done"`, `"retry"` or `"unknown"` for a call in doubt, a JSON object, `"deny"` or
                 `"cancel"` for what a tool asks for.
-            principal: whoever asks for it; a run on behalf of another principal is not there for them. None where the
-                program itself goes on with a run, whoever it is for.
-            tenant: the tenant of whoever asks; another tenant's run is not there for them. Where it is left out, a
+            principal: the user who asks for this; a run on behalf of another principal is not found. None where the
+                program itself goes on with a run, and may go on with any.
+            tenant: the tenant of the user who asks; another tenant's run is not found. Where `tenant` is left out, a
                 `principal` is one of the tenant `""`.
             context, approver, peer, holder, emit: as for `run`; they are not on record.
             accept: go on although prompt or tools have changed.
             settings: how the model is asked from here on; the settings that the run was started with hold for what is
                 not set here. Headers are not on record: they are those of the agent and of these settings.
-            begins, stopping: as in `runs.runner.Setting`, for whoever carries out tasks.
+            begins, stopping: as in `runs.runner.Setting`, for the code that carries out tasks.
 
         Raises:
             UnknownName: there is no such run (of this user), or nothing pending under such an id.
@@ -550,8 +550,9 @@ class Agent(AgentParts, Generic[Output]):
                 stay, unless this question has files.
             result: another result in the place of the one that entry `at` holds.
             new_run: the id of the new run.
-            conversation: of the new run; its own history it has anyway. It belongs to whom the other run belongs to.
-            principal, tenant: whoever asks for it, as for `resume`.
+            conversation: the conversation of the new run; the run keeps its own history anyway. The conversation
+                belongs to the owner of the other run.
+            principal, tenant: the user who asks for this, as for `resume`.
             request: as for `run`.
 
         Returns:
@@ -620,8 +621,8 @@ class Agent(AgentParts, Generic[Output]):
 
         Args:
             conversation: its id.
-            keep: so many of its latest runs stay as they are. None: two, or none where the conversation is too long for
-                the model.
+            keep: how many of its latest runs stay as they are. None: two, or none where the conversation is too long
+                for the model.
             principal, tenant, owner: on whose behalf, and whose conversation it is; as for `run`.
 
         Returns:

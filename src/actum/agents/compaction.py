@@ -34,7 +34,7 @@ from .shortening import CLIPS, clipped, halves
 log = logging.getLogger("actum")
 
 REQUESTS_MAX = 64
-"""So many requests are sent for one summary."""
+"""The most requests that are sent for one summary."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -52,7 +52,7 @@ class Summary(Struct, frozen=True):
 
 
 KEPT_RUNS = 2
-"""So many of the latest runs of a conversation stay as they are when it is summed up."""
+"""How many of the latest runs of a conversation stay as they are when it is summed up."""
 
 
 class Summarizer(Struct, frozen=True):

@@ -125,7 +125,7 @@ async def history(journal: Journal, run_id: str, seen: int, *, owner: User, wind
     """
     runs: list[RunState] = []
     summary: list[Message] = []
-    left: int | None = None  # so many runs before a summary stay as they are
+    left: int | None = None  # how many runs before a summary stay as they are
     while run_id and left != 0 and not 0 < window <= len(runs):
         entries = sound(run_id, await journal.read(run_id))[:seen]
         if entries and not entries[0].payload:
@@ -199,7 +199,7 @@ def answered_in(recording: RunState) -> list[Message]:
 
 
 def as_it_stands(recording: RunState, place: CallRef, call: ToolCall, wording: Phrases) -> ToolResult:
-    """What a call of an earlier run came to, or how it stands in that run."""
+    """What a call of an earlier run came to, or the state of the call in that run."""
     known = recording.outcome(place)
     if known is not None:
         return known[0]

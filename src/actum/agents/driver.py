@@ -107,8 +107,8 @@ class Driver(Struct, kw_only=True, dict=True):
         """Go on until the run is done, paused or stopped.
 
         Raises:
-            ModelError: the model gave no answer; the run stands in the journal as failed and can be resumed.
-            ReplayDiverged: the recorded run does not fit; nothing was done.
+            ModelError: the model gave no answer; the journal says that the run failed, and the run can be resumed.
+            ReplayDiverged: the recorded run does not fit this agent; nothing was done.
         """
         finish = await self.run.carry_out(self._go_on())
         return self.run.result(finish, steps=self._steps)
@@ -137,7 +137,7 @@ class Driver(Struct, kw_only=True, dict=True):
                 self._tell_plan()
                 self._tell_held()
                 if finish.status == "done" and isinstance(self.transcript[-1], ToolMessage):
-                    self.run.tell(TextDelta(finish.text))  # no model said it, and whoever listens waits for it
+                    self.run.tell(TextDelta(finish.text))  # no model said this text, and listeners wait for it
                 return finish
 
     async def _ask_model(self, asked: CallModel) -> ModelAnswered:

@@ -1,6 +1,6 @@
 """A conversation that lives elsewhere, as the program gives it to `Agent.run(messages=...)`: checked, and made our own.
 
-Nobody saw the tools say what stands in the results of such a conversation. So the results are marked as given: none of
+No run of ours saw the tools return the results of such a conversation. So the results are marked as given: none of
 their fields counts as trusted, whatever the tool of that name declares.
 
 The conversation goes on record, and its calls are over. So secret values are taken out for good: those in the arguments

@@ -37,7 +37,8 @@ class Naming(Struct, frozen=True, kw_only=True):
     Attributes:
         name: the name.
         description: what the agent is good for, for an agent that may hand tasks to it.
-        users, roles: who may use the agent: patterns of principals, and roles of which one must be had. Empty: anybody.
+        users, roles: who may use the agent: patterns of principals, and roles; the user must have one of the roles.
+            Empty: anybody.
         memory: what the agent remembers, as for `Agent`; None for what it remembers by itself.
         servers: the MCP servers that it uses, with the addresses of those that have one.
         labels: what the operator says of tools, as JSON.

@@ -2,8 +2,8 @@
 
 `str` needs nothing of this. Every other type is read by pydantic, which is loaded only then.
 
-The schema is that of an object, since most APIs take no other schema for an answer: where the type itself is none (a
-list, a number, a union), the answer stands in the field `answer`.
+The schema is that of an object, since most APIs take no other schema for an answer. Where the type itself is not an
+object (a list, a number, a union), the answer is in the field `answer`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIELD = "answer"
 """The field in which the answer stands where the type is not that of an object."""
 
 VALUES_MAX = 64
-"""At so many places of an answer at most a JSON value is looked for, in fences and then in sentences."""
+"""The most places of an answer that are searched for a JSON value, in fences and then in sentences."""
 
 _FENCE_BEGINS = re.compile(r"^[ \t]*+```[\w-]*+[ \t]*+\n", re.MULTILINE)
 _FENCE_ENDS = re.compile(r"```[ \t]*+$", re.MULTILINE)
@@ -132,7 +132,7 @@ class _Reader(Struct, frozen=True):
 
     Attributes:
         read: reads a JSON value as the type; raises ValueError where the value does not fit.
-        wrapped: the answer stands in the field `answer`; the answer alone is read as well.
+        wrapped: whether the answer is in the field `answer`; the answer alone is read as well.
     """
 
     read: Callable[[Json], object]
@@ -165,10 +165,10 @@ class _Reader(Struct, frozen=True):
         return None, wrong
 
     def _read(self, text: str) -> object:
-        """The value that stands in a text, and nothing else there.
+        """The JSON value that is the whole text.
 
         Raises:
-            JsonProblem: the text is no JSON.
+            JsonProblem: the text is not JSON.
             ValueError: the value does not fit the type.
         """
         value, _ = parse(text)
@@ -200,7 +200,7 @@ class _Reader(Struct, frozen=True):
 
 
 def _fenced(text: str) -> Iterator[str]:
-    """What stands in code fences."""
+    """The contents of the code fences, one after another."""
     at = 0
     for _ in range(VALUES_MAX):
         begins = _FENCE_BEGINS.search(text, at)

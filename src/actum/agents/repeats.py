@@ -24,13 +24,13 @@ OfTool = Callable[[str], bool]
 """Whether the tool of this name is declared to be of some kind."""
 
 LOOSE = 2
-"""A call that differs only in blanks and case may give the same result in so many times `Limits.repeats` steps."""
+"""Calls that differ only in blanks and case may give the same result in this many times `Limits.repeats` steps."""
 LOOSE_MAX = 16 * 1024
 """Arguments of more characters are compared as they are."""
 TOLD_STEPS = 8
-"""After so many steps in a row in which all calls of a tool gave the same result, the model is told."""
+"""The number of steps in a row with the same result from all calls of a tool, after which the model is told."""
 STOPPED_STEPS = 16
-"""After so many, the run is stopped."""
+"""The number of such steps after which the run is stopped."""
 
 
 CallKey = tuple[str, bytes]

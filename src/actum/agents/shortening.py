@@ -29,8 +29,8 @@ class Shortening(Struct, frozen=True):
     """How a conversation is shortened.
 
     Attributes:
-        left_out: so many messages behind the instructions, and behind a summary, are left out.
-        clipped: each tool result is cut to so many characters; 0 for no cut.
+        left_out: how many messages behind the instructions, and behind a summary, are left out.
+        clipped: the length to which each tool result is cut, in characters; 0 for no cut.
     """
 
     left_out: int = 0
@@ -115,7 +115,7 @@ def halves(messages: Sequence[Message]) -> tuple[list[Message], list[Message]] |
 
 
 def clipped(message: Message, most: int) -> Message:
-    """The message with its texts cut to so many characters each, and media described in words."""
+    """The message with each text cut to `most` characters, and media described in words."""
     if isinstance(message, UserMessage):
         content = tuple(TextPart(_cut(_described(part), most)) for part in message.content)
         return message if content == message.content else msgspec.structs.replace(message, content=content)
@@ -123,7 +123,10 @@ def clipped(message: Message, most: int) -> Message:
 
 
 def clipped_result(message: Message, most: int) -> Message:
-    """The message with its result, if it tells one, cut to so many characters; media of a cut result are described."""
+    """The message with its result, if it has one, cut to `most` characters.
+
+    The media of a cut result are described in words.
+    """
     if not isinstance(message, ToolMessage) or message.result.error is not None:
         return message
     result = message.result

@@ -1,8 +1,8 @@
-"""Calls that had no outcome when their conversation went on: how they stand, and the news when that changes.
+"""Calls that had no outcome when their conversation went on: their state, and the news when the state changes.
 
 A run can wait for a person while the conversation goes on with another run. What the model was told then is never
 changed afterwards, since replay and the caches of providers rest on it. The next run after the change begins with a
-message that says what became of the call; the message stands in `Started.said`, and what is still open in
+message that says what became of the call; the message is in `Started.said`, and the calls that are still open are in
 `Started.unfinished`.
 """
 
@@ -27,8 +27,8 @@ from .cleanness import outside_of
 log = logging.getLogger("actum.journal")
 
 FOLLOWED_MAX = 32
-"""So many runs that did not come to their end are followed, beside those that have open calls: each is read anew when
-a turn begins.
+"""The most runs without an end that are followed, beside those that have open calls. Each is read anew when a turn
+begins.
 """
 _FINAL = frozenset({"denied", "expired"})
 """A call that stands so is never made."""
