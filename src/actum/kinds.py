@@ -57,7 +57,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # withou
 
 
 def open_under(folder: str | os.PathLike[str], path: str, mode: str = "r", *, encoding: str = "utf-8") -> IO[Any]:
-    """Open a file below a folder, through no symbolic link, whoever swaps folders for links meanwhile.
+    """Open a file below a folder, through no symbolic link, even where somebody swaps folders for links meanwhile.
 
     A kind is checked before a call is made, and a person may take a week to approve it; what the path led to then says
     nothing of now. Here every folder on the way is opened from the one before it (`O_NOFOLLOW` and `dir_fd`), so that
@@ -115,7 +115,7 @@ def argv(*command: str, words: Iterable[str] = ()) -> list[str]:
 
 
 def quote_name(name: str) -> str:
-    """A name of a table or column as it stands in a statement of standard SQL, quoted.
+    """A name of a table or column, quoted for a statement of standard SQL.
 
     Raises:
         ValueError: a NUL character.
