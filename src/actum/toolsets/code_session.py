@@ -170,7 +170,7 @@ class PythonSession:
                 if not begun.done():
                     begun.set_result(process)
                 await self._over.wait()
-        except Exception as error:  # whoever began the session hears of it
+        except Exception as error:  # the caller that began the session hears of it
             if begun.done():
                 raise
             begun.set_exception(error)

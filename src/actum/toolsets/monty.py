@@ -1,10 +1,10 @@
 """`MontyRunner`: small Python code in Monty, an interpreter of a subset of Python that starts within a millisecond.
 
-Monty (`pydantic-monty`, the extra `monty`) runs in a process of its own, which stays for a run and stands in a jail
+Monty (`pydantic-monty`, the extra `monty`) runs in a process of its own. This process stays for a run and is in a jail
 that opens no folder and no host. So what Monty itself lets through is still held by the kernel. Each piece of code
 begins with nothing: no variable stays. No function of this program can be called from the code.
 
-`code.py` offers this as the tool `run_python` to whoever asks for it by name.
+`code.py` offers this as the tool `run_python`, which a program has to ask for by name.
 """
 
 from __future__ import annotations

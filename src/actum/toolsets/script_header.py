@@ -44,7 +44,7 @@ _TYPES: dict[str, JsonObject] = {
 
 
 class ScriptHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What stands in the header of a script.
+    """The header of a script.
 
     Attributes:
         name: of the tool; empty for the name of the file.

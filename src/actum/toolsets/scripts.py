@@ -1,8 +1,8 @@
 """`ScriptToolset`: the Python and shell scripts of a folder as tools, each call in a jail.
 
-What a script says of itself stands in its header (`script_header.py`) and is read without running the script. The jail
-is the operator's; a header can only make it narrower. What is run is what was listed: the bytes of a script are part of
-the tool's version, so a script that was changed is another tool, and no approval for the old one holds.
+A script describes itself in its header (`script_header.py`), which is read without running the script. The jail is the
+operator's; a header can only make it narrower. Only what was listed is run: the bytes of a script are part of the
+tool's version, so a script that was changed is another tool, and no approval for the old one holds.
 """
 
 from __future__ import annotations

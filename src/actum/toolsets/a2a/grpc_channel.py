@@ -101,7 +101,7 @@ class GrpcChannels:
             what: `send`, `stream`, `get`, `cancel` or `subscribe`.
             params: of the method, as over JSON-RPC.
             metadata: goes with the request.
-            events_max: so many results a stream may have.
+            events_max: the most results of a stream.
 
         Raises:
             CallError: the request was not sent, or refused, or its answer can not be read.

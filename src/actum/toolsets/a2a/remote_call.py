@@ -2,8 +2,8 @@
 
 A message begins a task; the task is followed by its stream, and by asking where there is no stream or it broke. A
 question of the agent becomes a question to the user. When the time for following is over the call waits on record with
-the task's handle: nothing is in doubt, and whoever goes on with the run finds the task again. A call that is cancelled,
-or ends with an error, cancels the task.
+the task's handle: nothing is in doubt, and the process that goes on with the run finds the task again. A call that is
+cancelled, or ends with an error, cancels the task.
 
 As soon as the task's id is known it is kept outside of this process, so that a call whose process was killed joins its
 task, and the message is not sent twice.
@@ -58,9 +58,9 @@ T = TypeVar("T")
 log = logging.getLogger("actum.a2a")
 
 POLL_S = (0.5, 10.0)
-"""A task is asked after so many seconds at first, and then more and more seldom, up to the second number."""
+"""Seconds between two questions about a task: the first number at the beginning, then longer, up to the second."""
 FAILURES_MAX = 5
-"""After so many failures in a row the call waits on record."""
+"""The number of failures in a row after which the call waits on record."""
 NEWS_S = 10.0
 """Seconds in which an agent has to say that it will send news of a task. A person looks after the task where it does
 not."""
@@ -91,14 +91,14 @@ class HandleStore(Protocol):
 
 
 class RestingTask(Struct, frozen=True):
-    """A task that a call waits for; stands in the journal as `Context.state`.
+    """A task that a call waits for; the journal keeps it as `Context.state`.
 
     Attributes:
-        handle: by what the task is found again.
+        handle: by which the task is found again.
         asked: how many questions of the agent were answered.
         calls: how many tool calls the agent has told of, which are counted for the run of the call.
-        granted: how many it was told that it may make; None for no limit.
-        news: under which the address is kept at which news of the task are awaited; empty for none.
+        granted: how many tool calls the agent was told that it may make; None for no limit.
+        news: the id of the address that waits for news of the task; empty for none.
     """
 
     handle: TaskHandle
@@ -147,7 +147,7 @@ class CallTerms(NamedTuple):
         request: knows what goes with each request.
         asker: what the agent is called here.
         clock: time.
-        wait_s: for so many seconds the task is followed.
+        wait_s: the seconds for which the task is followed.
         handles: keeps handles outside of this process; None for nothing.
         agent: as it is configured.
         news: where the agent may send news of a task that outlives the call; None for nowhere.
@@ -173,7 +173,7 @@ def resting_task(data: str | bytes) -> RestingTask | None:
 
 
 def rest(task: RestingTask, call: ToolCall, asker: str, words: str, ask_id: str = "") -> InputRequired:
-    """What to raise where a call has to wait for its task. Whoever answers has the task looked at again.
+    """The exception for a call that has to wait for its task. Any answer has the task looked at again.
 
     Args:
         task: the task.
@@ -465,7 +465,8 @@ class RemoteCall:
         return RestingTask(self._handle, self._asked, self._counted, self._granted, self._news)
 
     async def _rest(self, words: str) -> None:
-        """The call waits for the task. Whoever answers has the task looked at again: a person, or news of the agent.
+        """Let the call wait for the task. An answer has the task looked at again: one of a person, or news of the
+        agent.
 
         Raises:
             InputRequired: always, unless the task has been settled meanwhile.

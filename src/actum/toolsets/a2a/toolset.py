@@ -56,7 +56,7 @@ from .news import NewsAddress
 from .remote_call import CallTerms, HandleStore, RemoteCall, RestingTask, ShownToAgent, rest, resting_task
 
 WATCH_S = 2.0
-"""A person who watches a task sees it anew after so many seconds."""
+"""Seconds after which a person who watches a task sees it anew."""
 CARD_HOLDS_S = 300.0
 """Seconds for which a card that was fetched counts as the agent's card."""
 DESCRIPTION_CHARS_MAX = 6_000
@@ -295,11 +295,11 @@ class A2AToolset:
         await self.aclose()
 
     def _terms(self, context: Context) -> RequestTerms:
-        """Credentials of the call's own user, and where the call stands in its trace.
+        """The credentials of the call's own user, and the place of the call in its trace.
 
         Raises:
             ToolError: a secret is not set.
-            BudgetExceeded: agents would stand too deep one under another.
+            BudgetExceeded: agents would be nested too deep.
         """
         trace = {"traceparent": context.traceparent} if context.traceparent else {}
         if context.budget is not None:

@@ -115,7 +115,7 @@ class ToolDeclaration(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         approval: every call waits for a person.
         idempotent: a call that is made twice does no more than one.
         timeout: seconds that one attempt may take.
-        users, roles: who may call it: one of these users, or whoever has one of these roles. Empty: everybody.
+        users, roles: who may call the tool: one of these users, or a user with one of these roles. Empty: everybody.
         http, mcp, a2a, workflow, agent, python, shell, module: the place. `module` is `package.module:function`.
     """
 

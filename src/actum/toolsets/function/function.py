@@ -230,7 +230,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make a function a tool: its name, description and JSON Schema come out of signature, annotations and docstring.
 
     A parameter without a type is warned of at once (`ToolWarning`), since a model can only guess what to pass; what a
-    description lacks stands in `.warnings` and is shown by `actum tools lint`, and a small tool may do without.
+    description lacks is listed in `.warnings` and shown by `actum tools lint`; a small tool may do without.
 
     Args:
         function: sync or async, a plain function, a method or a generator. A parameter annotated `Context` gets the

@@ -21,7 +21,7 @@ def result_of(call_id: str, value: object) -> ToolResult:
         call_id: the call that it answers.
         value: text, None, media, a list with media in it, a `ToolResult`, or anything that has a value in JSON:
             dataclasses, pydantic models, structs, dates, numbers, sets and what is made of them. Bare bytes are a file.
-            A mark stands in the place of what JSON can't hold (`core/told_value.py`).
+            A mark replaces a value that JSON can't hold (`core/told_value.py`).
     """
     if type(value) is str:
         return ToolResult(call_id, (TextPart(whole_text(value)),))
@@ -39,7 +39,7 @@ def result_of(call_id: str, value: object) -> ToolResult:
 
 
 def progress_of(value: object) -> Json:
-    """What a tool's function yielded, as JSON for whoever watches; media become a line that describes them."""
+    """What a tool's function yielded, as JSON for those who watch; media become a line that describes them."""
     result = result_of("", value)
     return result.text if result.structured is UNSET else result.structured
 

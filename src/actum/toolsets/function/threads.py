@@ -1,4 +1,4 @@
-"""Threads for functions that block, at most so many at a time, and none that could keep the process from ending.
+"""Threads for functions that block: a limited number at a time, and none that could keep the process from ending.
 
 A function in a thread can't be stopped. When nobody waits for it any more it keeps its place until it returns, and a
 process that ends does not wait for it: that is why these are daemon threads, and not those of `concurrent.futures`.
@@ -87,7 +87,7 @@ def _outcome_of(function: Callable[[], T]) -> Callable[[], T]:
     """What gives or raises again what a function came to: a future would copy or choke on some exceptions."""
     try:
         return functools.partial(_given, function())
-    except BaseException as error:  # noqa: BLE001  # whoever awaits it hears of it
+    except BaseException as error:  # noqa: BLE001  # the code that awaits it hears of it
         return functools.partial(_raised, error)
 
 

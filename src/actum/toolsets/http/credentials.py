@@ -33,7 +33,7 @@ from .token import ApiLogin, ApiToken, NoToken, ask_token, basic_code
 EARLY_S = 15.0
 """Seconds before its end at which a token is asked for anew."""
 REFUSED_MAX = 200
-"""So many tokens that an API refused before their end are remembered, so that a newer one is asked for."""
+"""The most tokens that are remembered because an API refused them before their end. A newer token is asked for then."""
 
 Keep = Callable[[str, str, User], None]
 """Keeps a new value of a secret: its name, the value, whose it is."""

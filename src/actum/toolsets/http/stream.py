@@ -1,4 +1,4 @@
-"""An answer that is a stream, read item by item within bounds. Whoever watches the call is told each item at once."""
+"""An answer that is a stream, read item by item within bounds. Those who watch the call are told each item at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .answer import HIDING, hides_secret
 
 
 class StreamBounds(NamedTuple):
-    """How much of a stream is read: so many items, so many bytes, for so many seconds. What comes first ends it."""
+    """How much of a stream is read: the most items, bytes and seconds.
+
+    The first limit that is reached ends the reading.
+    """
 
     items: int = 1000
     bytes: int = 4 * 1024 * 1024

@@ -105,7 +105,7 @@ class ResultSchemas:
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 ANSWER_S_MAX = 60.0
 CERTIFICATES_MAX = 32
-"""Connections are kept for so many client certificates at a time."""
+"""The most client certificates whose connections are kept at a time."""
 LARGE = 2**20
 """An answer of more bytes is read in a thread, so that other calls go on."""
 SCHEMA_TOOL = "get_schema"
@@ -219,7 +219,7 @@ class ApiToolset:
         return [self.tools[own] for own in self._schema_names.values()] if is_schema_tool else ()
 
     def through(self, shown: Callable[[Tool], Tool | None]) -> ApiToolset:
-        """The same tools, of which the one that shows schemas says the names that a run knows; see `StandsForOthers`.
+        """The same tools, where the tool that shows schemas uses the names that a run knows; see `StandsForOthers`.
 
         Connections and tokens are shared.
         """
@@ -236,7 +236,7 @@ class ApiToolset:
 
     @asynccontextmanager
     async def _sender(self, certificate: str) -> AsyncIterator[Fetcher]:
-        """What sends requests of whoever has this client certificate, and nobody else's; the usual one for none."""
+        """The sender for users with this client certificate alone; the usual sender where there is none."""
         if not certificate:
             yield self._fetcher
             return

@@ -71,11 +71,11 @@ class OAuth(httpx2.Auth):
         server_url: the server, as the person set it up.
         store: where tokens are kept.
         auth: what the person set up for the login.
-        name: what the server is called here, for the words to the person.
-        user: whose tokens; nobody's name where there is but one user.
+        name: the name of the server here, for the words to the person.
+        user: the user whose tokens these are; without a name where there is only one user.
         secrets: secrets by the names that `auth` uses.
         person: who can log in; None when nobody can now.
-        fetcher: reaches the server and whoever it names, by a guard.
+        fetcher: reaches the server and the hosts that it names, by a guard.
         egress: the operator's rules for outgoing calls, where there is no `fetcher`.
         clock: for the end of tokens.
     """
@@ -153,7 +153,7 @@ class OAuth(httpx2.Auth):
             used = got
 
     async def log_in(self, scopes: Sequence[str] = ()) -> Granted:
-        """Let the person, or whoever vouches, get a token now, whatever is there already.
+        """Let the person, or an issuer that vouches for the user, get a token now, even if there is one already.
 
         Args:
             scopes: what to ask for besides what the server asks for and what was granted before.

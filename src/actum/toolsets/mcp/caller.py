@@ -1,4 +1,4 @@
-"""Whoever an MCP server turns to while it serves a call: the run that made it, by its `Context`.
+"""The caller that an MCP server turns to while it serves a call: the run that made the call, by its `Context`.
 
 A server may ask the user (by a form or a page to visit), a model, or for directories. It is told who asks by the name
 that we gave it; its words are cleaned; an address for the user is one of the web and is never opened here. Why a person
@@ -64,7 +64,7 @@ def capabilities_of(offers: Collection[Offer]) -> JsonObject:
 
 
 class RestingCall(Struct, frozen=True):
-    """Where a call stopped to wait for an answer; stands in the journal as `Context.state`.
+    """Where a call stopped to wait for an answer; the journal keeps it as `Context.state`.
 
     Attributes:
         paused: the server's result that asked for more.
@@ -94,8 +94,8 @@ class Send(Protocol):
 class RunCaller(Caller, OfRun, Protocol):
     """A call of a run, for `McpToolset.execute`: who answers the server, and which words go to the server and back.
 
-    `ContextCaller` does that for a run of ours. Whoever stands between a server and its client, as a gateway does,
-    gives a caller of its own, which passes on the words of both.
+    `ContextCaller` does that for a run of ours. Code between a server and its client, such as a gateway, gives a caller
+    of its own, which passes on the words of both.
     """
 
     @property

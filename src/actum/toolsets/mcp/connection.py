@@ -2,7 +2,7 @@
 
 Requests come from any task; see `mcp.link` for the task that holds a connection. `mcp.pool` decides over which
 connection a request goes: each holder has a session of its own. A server that can not be reached is tried again after
-pauses that grow; meanwhile whoever asks is told so at once.
+pauses that grow; meanwhile a caller is told so at once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Send: TypeAlias = Callable[[McpSession, TimeLimit, Tell], Awaitable[JsonObject]]
 _NO_SESSION = {
     "Session terminated",  # the SDK, of an HTTP 404
     "Session not found",  # the TypeScript SDK's transport
-    "Bad Request: No valid session ID provided",  # its example, of which many servers are copies
+    "Bad Request: No valid session ID provided",  # its example, which many servers copy
 }
 _QUIET = frozenset(
     {
@@ -71,12 +71,12 @@ _QUIET = frozenset(
 )
 """Requests during which no server asks back: they go over whatever connection there is."""
 _KNOWS_US = (401, 403, 407, 408, 429)
-"""Statuses of which only the others among 400 to 499 may mean a server that knows POST not at all, or not there."""
+"""Statuses that show that the server knows POST here. Any other status from 400 to 499 may mean that it does not."""
 PROBE_S = {"stdio": 10.0, "http": 60.0, "sse": 10.0}
 """Seconds in which a server tells whether it is modern. A login has as long as a person needs."""
 LOGIN_S = 600.0
 PATIENT = 2
-"""So many failures in a row are waited out; after more, whoever asks is told at once."""
+"""The number of failures in a row that are waited out; after more, a caller is told at once."""
 
 
 class Health(Struct):
@@ -390,7 +390,7 @@ class McpConnection:
         before = self._transport, self._era
         try:
             link = await self._started(capabilities)
-        except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
+        except Exception as error:  # noqa: BLE001 - the caller hears that the server can not be reached
             if not self._tries_another_way(error):
                 failed = self._failed(error)
                 if isinstance(error, CallTimeout):  # a hung server keeps everybody waiting: it is left alone for long
@@ -438,7 +438,7 @@ class McpConnection:
         return 400 <= self._status < 500 and self._status not in _KNOWS_US
 
     async def _pause(self) -> None:
-        """After failures the next try waits; after several, whoever asks is told so at once."""
+        """After failures the next try waits; after several, the caller is told so at once."""
         left = self.rests_s
         if left > 0 and self.health.failures > PATIENT:
             raise unreached(self.server.name, f"{self._why} It is tried again in {left:.0f} s.")
@@ -454,7 +454,7 @@ class McpConnection:
         def note(status: int) -> None:
             self._status = status
             if self._transport == "sse" and not 200 <= status < 300:
-                link.over.set()  # its answers come another way: nobody else would tell whoever waits for this one
+                link.over.set()  # its answers come another way: nothing else would tell the waiting caller
 
         health = self.health
         streams = opened(
@@ -505,7 +505,7 @@ class McpConnection:
             link.over.set()
 
     def _failed(self, error: BaseException) -> CallError:
-        """Count a failure, and tell it as whoever asks hears it."""
+        """Count a failure, and return the error that the caller gets."""
         self.health.failures += 1
         self._why = reason(error, self.server, self._status)
         wrote = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""

@@ -86,7 +86,7 @@ def unreached(server: str, why: str) -> CallError:
 
 
 def keep(refused: CallError) -> str:
-    """Keep what was refused here until whoever asked hears of it.
+    """Keep a refusal of ours until the caller hears of it.
 
     Returns:
         The name by which `told` finds it; a server that writes the same code can not guess it.

@@ -2,8 +2,8 @@
 
 A server is one that was configured, by its name; where the program allows it also the address of one, which has to lead
 to the open internet. A tool is called through the toolset of its server, so that what is kept back there is kept back
-here, and its arguments and result are held to its own schemas. That a call was allowed to `mcp_call_tool` is all that a
-policy sees by name: which server and tool it is stands in its arguments.
+here, and its arguments and result are held to its own schemas. A policy sees only the name `mcp_call_tool`: the server
+and the tool are in its arguments.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Prefix = Literal["mcp", "mcp_sse"]
 USUAL: tuple[Prefix, ...] = ("mcp",)
 
 ADDRESSES_MAX = 16
-"""So many servers by address are held at a time; the one that was used longest ago makes quota."""
+"""The most servers by address that are held at a time; the one that was used longest ago gives up its place."""
 
 _TRANSPORTS: dict[str, McpTransport] = {"mcp": "", "mcp_sse": "sse"}
 

@@ -1,7 +1,7 @@
 """Several MCP servers at once, as one toolset: one that hangs or does not start costs its own tools only.
 
-All are looked at side by side, and none is waited for longer than its toolset's `wait_s`. What is the matter with a
-server stands in `problems`; it is tried again after a while, and its tools are taken in when it has told them.
+All are looked at side by side, and none is waited for longer than its toolset's `wait_s`. `problems` says what is wrong
+with a server. The server is tried again after a while, and its tools are taken in when it has listed them.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _UNSENT: dict[type[httpx2.TransportError], str] = {
     httpx2.ProxyError: "The proxy refuses",
     httpx2.UnsupportedProtocol: "Its address is none of the web",
 }
-"""Errors of which it is known that the request did not leave."""
+"""Errors after which it is certain that the request was not sent."""
 
 
 class McpHttpClient(httpx2.AsyncClient):
@@ -79,10 +79,10 @@ class McpHttpClient(httpx2.AsyncClient):
         return checked
 
     async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """An answer of which no more is read than may be: what is packed may be a thousand times as long as it looks.
+        """The answer, with a bound on what is read of it: a packed body may be a thousand times as long as it looks.
 
         Raises:
-            httpx2.ConnectError: it is packed, and no answer to a message.
+            httpx2.ConnectError: the body is packed, and no answer to a message.
         """
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
@@ -182,8 +182,8 @@ _named = msgspec.json.Decoder(_Named).decode
 
 
 async def _of_this_request(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    """The answer as it came. What answers another request than the one that it is sent for answers none: whoever asked
-    would wait in vain.
+    """The answer as it came, or an error where it answers another request than the one that was sent: the caller would
+    wait in vain.
     """
     try:
         body = await response.aread()

@@ -58,7 +58,7 @@ REFUSED = -32603
 UNREAD_MAX = 1_000
 """A server that leaves more of our messages unread, and goes on asking, is left."""
 LOGGED_BYTES_MAX = 8 * 1024
-"""What a server logs in a longer message is told as text: lists and objects are work for whoever hears of them."""
+"""A longer log message of a server is told as text: lists and objects would be work for every listener."""
 
 
 class ServerLink:
@@ -123,7 +123,7 @@ class ServerLink:
 
     @property
     def is_up(self) -> bool:
-        """A request can be sent by whoever wants to."""
+        """Whether a request can be sent."""
         return self._is_ready and self.session is not None and not self.over.is_set()
 
     @property
@@ -168,7 +168,7 @@ class ServerLink:
         Raises:
             Exception: whatever went wrong on the way.
         """
-        # Not in the context of whoever comes first: its trace is not that of all who come later.
+        # Not in the context of the first caller: its trace is not that of later callers.
         self._task = asyncio.create_task(self._hold(streams, begin), name=name, context=contextvars.Context())
         try:
             await asyncio.shield(self._ready)
@@ -208,11 +208,11 @@ class ServerLink:
                     await self.over.wait()
                     scope.deadline = anyio.current_time() + END_S
                     group.cancel_scope.cancel()
-        except BaseException as error:  # whoever waits for the connection hears of it
+        except BaseException as error:  # the caller that waits for the connection hears of it
             cause = _innermost(error)
             if not self._ready.done():
                 self._ready.set_exception(cause if isinstance(cause, Exception) else ConnectionAbortedError())
-                self._ready.exception()  # whoever waited may have gone: nothing warns that nobody looked
+                self._ready.exception()  # the caller that waited may have gone: nothing warns that nobody looked
             if not isinstance(error, Exception):
                 raise
             log.debug("the connection ended with %s", type(cause).__name__)

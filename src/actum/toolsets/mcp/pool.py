@@ -36,11 +36,11 @@ Open: TypeAlias = Callable[[JsonObject], Awaitable[ServerLink]]
 GIVEN_BACK_S = 300.0
 """Seconds for which the session of a run that waits for a person is kept for it."""
 REMEMBERED_MAX = 10_000
-"""So many holders are remembered to have had a session."""
+"""The most holders that are remembered to have had a session."""
 
 
 class _Opening:
-    """A session that is being opened, and whoever waits for it.
+    """A session that is being opened, and those who wait for it.
 
     Attributes:
         link: the session, once it is there.
@@ -155,7 +155,7 @@ class SessionPool:
             opening = opening or self._begin(owner, holder, caller)
             error = await opening.failed()
             if isinstance(error, asyncio.CancelledError):
-                continue  # it was closed, or whoever had it opened did not wait
+                continue  # it was closed, or the caller that had it opened did not wait
             if error is not None:
                 raise copy.copy(error)  # each of several who wait may write its own facts into the error
 
@@ -193,7 +193,7 @@ class SessionPool:
         return unclaimed if unclaimed is not None else self._openings.get(owner)
 
     def _begin(self, owner: Owner, holder: Holder | None, caller: Caller) -> _Opening:
-        """Open a session in a task of its own: whoever stops waiting for it breaks it off for nobody else."""
+        """Open a session in a task of its own: a caller that stops waiting for it breaks it off for nobody else."""
         capabilities = self._declared if caller is NOBODY and owner is None else caller.capabilities
         # Whether a remote server has sessions is known once one was opened: until then all wait for the first.
         alone = None if self._server.url and not self.links else owner
@@ -217,7 +217,7 @@ class SessionPool:
         def done(task: asyncio.Task[None]) -> None:
             del self._openings[key]
             if not task.cancelled():
-                task.exception()  # whoever waited may have gone
+                task.exception()  # the callers that waited may have gone
             self._quota.notify()
 
         opening.task = asyncio.create_task(opened(), name=f"mcp {self._server.name} opens")

@@ -59,7 +59,7 @@ ROUNDS_MAX = 16
 TOLD_CHARS_MAX = 4 * 1024
 """The most characters that are kept of one log message, or one progress message, of a server."""
 ASKED_MAX = 100
-"""So many things may a server ask for at once."""
+"""The most things that a server may ask for at once."""
 
 Known = Literal["legacy", "modern"]
 
@@ -78,7 +78,7 @@ _SENT_AT = "io.modelcontextprotocol/"
 
 
 class Caller(Protocol):
-    """Whoever makes a request, and what a server may ask of them while it is served."""
+    """The caller of a request, and what a server may ask of the caller while the request is served."""
 
     @property
     def capabilities(self) -> JsonObject:
@@ -502,10 +502,10 @@ def _facts(era: Known, version: str, found: JsonObject, info: Json) -> ServerFac
 
 
 def _check_wanted(caller: Caller) -> None:
-    """A task is answered only to whoever said that they know tasks.
+    """Check that the caller has said that it knows tasks; only then a server may answer with one.
 
     Raises:
-        InvalidResult: they did not.
+        InvalidResult: the caller did not say so.
     """
     declared = caller.capabilities.get("extensions")
     if not isinstance(declared, dict) or not isinstance(declared.get(TASKS), dict):

@@ -1,7 +1,7 @@
 """How many sessions with an MCP server there may be at a time, in all the pools of sessions that share the bound.
 
 Who wants one more session asks here for quota: where the bound is reached, the session that was idle for the longest
-time is ended, whoever had it. A session that somebody needs is never ended for another.
+time is ended, in whichever pool it is. A session that somebody needs is never ended for another.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class SessionQuota:
         server: as it is configured.
 
     Attributes:
-        most: so many sessions there may be.
-        taken: so many there are, those that are being opened or ended included.
+        most: the most sessions.
+        taken: how many sessions there are, those that are being opened or ended included.
     """
 
     def __init__(self, server: McpServer) -> None:
@@ -73,7 +73,7 @@ class SessionQuota:
         return True
 
     def notify(self) -> None:
-        """Something changed: whoever waits looks again."""
+        """Tell those who wait to look again, since something changed."""
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)

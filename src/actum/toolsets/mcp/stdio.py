@@ -141,7 +141,7 @@ class LineCutter:
     """Cuts bytes into lines of bounded length, in linear time.
 
     Args:
-        most: so many bytes may one line have.
+        most: the most bytes of one line.
     """
 
     def __init__(self, most: int) -> None:
@@ -243,7 +243,7 @@ def _text(line: bytes) -> str:
 
 
 async def _watch(child: Child, heard: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-    """Whoever waits for a server that has ended hears of it, also when somebody else holds its pipes."""
+    """Tell those who wait for a server that it has ended, even if another process holds its pipes."""
     await child.exited.wait()
     await anyio.sleep(LEFT_S)  # what it said last is still to be read
     await heard.aclose()

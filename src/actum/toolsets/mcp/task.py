@@ -1,6 +1,7 @@
-"""A call that an MCP server answered with a task: asked after until it is over, and given what it asks for.
+"""A call that an MCP server answered with a task: the task is polled until it is over, and given what it asks for.
 
-Knows nothing of connections: it is handed a way to send a request. Whoever stops waiting cancels the task.
+This file knows nothing of connections: it is handed a way to send a request. A caller that stops waiting cancels the
+task.
 
 Source: the MCP extension `io.modelcontextprotocol/tasks` (SEP-2663); Model Context Protocol 2025-11-25, Tasks.
 """
@@ -146,7 +147,7 @@ async def _give(requests: Json, params: JsonObject, send: Send, answer: Send, an
 async def _cancel(send: Send, params: JsonObject) -> None:
     try:
         await send("tasks/cancel", params)
-    except Exception:  # noqa: BLE001 - nobody waits for it any more, and whoever did hears that it was cancelled
+    except Exception:  # noqa: BLE001 - nobody waits for it any more, and the caller hears that it was cancelled
         return
 
 

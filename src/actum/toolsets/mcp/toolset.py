@@ -106,7 +106,7 @@ RETRY_S = 10.0
 """Seconds until a list that could not be had is asked for again."""
 TRIES_MAX = 3
 WAIT_S = 5.0
-"""Seconds for which a run waits for a server of which nothing is known yet."""
+"""Seconds for which a run waits for a server when nothing is known of it yet."""
 STARTED_ANEW = "The server {name} was started anew; its state is gone."
 
 
@@ -115,22 +115,22 @@ class McpToolset:
 
     Args:
         server: as it is configured.
-        pins: what was approved, on disk; where it is given, the server and each of its tools must have been approved
+        pins: the approvals on disk; where this is given, the server and each of its tools must have been approved
             there.
         approve: `first` takes the tools as they are when they are first seen and keeps back what changes after that,
             `all` takes whatever comes, `pinned` what was approved. `pinned` with `pins`, else `first`.
-        offers: what the server may turn to a run for.
-        capabilities: that a session declares which is begun before its caller is known; those of `offers` when it is
+        offers: what the server may ask of a run.
+        capabilities: the capabilities of a session that is begun before its caller is known; those of `offers` when
             left out.
         changed: hears of notifications that belong to no request: a list or a resource that changed.
-        logged: hears what the server logs while no call is under way: the notification's params, and for whom the
-            session is kept, where it is anybody's.
+        logged: hears what the server logs while no call is under way: the notification's params, and the holder of the
+            session, where it has one.
         met: hears what the server says of itself, whenever a session was begun and the tools were listed.
         auth: logs in at a remote server.
-        secrets: that its configuration names.
+        secrets: the secrets that its configuration names.
         guard: decides where requests may go; one that lets a person's own server through, by default.
         clock: time.
-        wait_s: seconds for which a run waits for a server of which nothing is known yet.
+        wait_s: seconds for which a run waits for the server when nothing is known of it yet.
         quota: bounds how many sessions there are, where several toolsets of one server share the bound.
 
     Attributes:
@@ -295,7 +295,7 @@ class McpToolset:
     async def _look_once(self) -> None:
         try:
             await self._look()
-        except Exception as bug:  # whoever waits for the tools hears of it
+        except Exception as bug:  # those who wait for the tools hear of it
             log.debug("MCP server %s", self.server.name, exc_info=bug)
             unknown = f"The MCP server {self.server.name!r} can not be looked at: {type(bug).__name__}."
             self._failure = error = bug if isinstance(bug, ActumError) else Unavailable(unknown)
@@ -404,7 +404,7 @@ class McpToolset:
         raise Unavailable("The tools of {server} change all the time; the call was not made.", server=self.server.name)
 
     def _caller(self, context: Context) -> ContextCaller:
-        """Whoever answers what the server asks during this call."""
+        """Answers what the server asks during this call."""
         return ContextCaller(
             context,
             server=self.server.name,
@@ -510,13 +510,13 @@ class McpToolset:
     async def approve(
         self, names: Collection[str] | None = None, *, by: str = "", reads: Collection[str] = ()
     ) -> Sequence[str]:
-        """A person agrees to what the server listed last.
+        """Approve the tools that the server listed last, on behalf of a person.
 
         Args:
-            names: of these tools, by the server's names; of all by default.
-            by: who.
-            reads: tools of which the person believes that they only read, where their definitions say so, whether
-                they are approved now or were before. By the default policy their calls are made without asking.
+            names: the tools, by the server's names; all by default.
+            by: who agrees.
+            reads: tools that the person believes to only read, where their definitions say so, whether they are
+                approved now or were before. By the default policy their calls are made without asking.
 
         Returns:
             The names that are approved by this and were not before.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 STDERR_LINES = 200
-"""So many of the last lines that a local server wrote beside the protocol are kept."""
+"""How many of the last lines that a local server wrote beside the protocol are kept."""
 
 SILENCE_S = 86_400.0
 """Seconds in which a stream that is open may say nothing: what a request may take is a matter of its own limit."""

@@ -1,7 +1,7 @@
 """What the installers of `npx.py` and `uvx.py` share: the folder, the jail's run, the digest, and the check at a start.
 
-An installed server lies in a folder that is named by the digest of all that is in the folder. The folder's path stands
-in the command line of the server, and so in what a person approves. Before a server is started from such a folder, the
+An installed server lies in a folder that is named by the digest of all that is in the folder. The folder's path is part
+of the server's command line, and so of what a person approves. Before a server is started from such a folder, the
 digest is taken anew: a file that was changed, added or removed since then is found, and the server is not started.
 """
 
