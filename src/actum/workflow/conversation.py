@@ -1,8 +1,8 @@
 """The conversation that a run of a workflow belongs to: its variables, and what was said in it before.
 
-There is no store beside the record. A run begins with the variables as they are then; each change stands on record
-with its version. Whoever drives a run holds the conversation, so two runs never change a variable at the same time. A
-run that was paused while another run changed a variable can not overwrite that change: its node fails.
+There is no store beside the record. A run begins with the variables as they are then; each change is on record with its
+version. The driver of a run holds the conversation, so two runs never change a variable at the same time. A run that
+was paused while another run changed a variable can not overwrite that change: its node fails.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from .definition.flow import Due, NodeOutcome
 from .definition.settings import MemoryWindow
 
 OPEN_RUNS_MAX = 100
-"""So many runs of a conversation may be open: paused, interrupted or queued."""
+"""The most open runs of a conversation: paused, interrupted or queued."""
 _PAGE = 50
 _BEFORE_MAX = 1_000
-"""So many answers before one another are looked at for a run of a workflow, where they have no conversation."""
+"""The most earlier answers that are searched, one before another, for a run of a workflow, where they have no
+conversation."""
 SPEAKER = "workflow:"
 """How the name of the model begins by which an agent stands for a workflow; see `speaker`."""
 

@@ -49,7 +49,7 @@ POLL_S = 0.5
 """Seconds between two looks for answers that other processes were given."""
 
 NODES_WITHOUT_A_BREATH = 64
-"""After so many nodes in a row the event loop gets its turn: tools that never wait would keep it busy otherwise."""
+"""The number of nodes in a row after which the event loop gets its turn: tools that never wait would keep it busy."""
 
 _TIMED = ("person", "wait")
 """Nodes that go on by themselves when their time is over."""

@@ -1,7 +1,8 @@
 """What lists tell of published workflows: read without the texts, so that a list of thousands costs little.
 
-Whoever publishes a workflow writes a `WorkflowCard` beside the text; see `core.stored.definitions.PublicationInUse`.
-The effects of a workflow are not on the card: they follow from the tools as they are now.
+The code that publishes a workflow writes a `WorkflowCard` beside the text; see
+`core.stored.definitions.PublicationInUse`. The effects of a workflow are not on the card: they follow from the tools as
+they are now.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def listed(
     Args:
         found: the publications in use, each with its card.
         tools: the tools that the workflows may call.
-        known: an older list, of which all is used again that is still so.
+        known: an older list, whose lines are used again where they are still true.
 
     Returns:
         Each workflow by its name.
@@ -161,5 +162,5 @@ class _Effects:
             return self._tools[name].effects
         used = self._cards.get(name)
         if used is None or (number and number != str(used[0].number)):
-            return None  # an older publication, of which no list tells
+            return None  # an older publication, which no list tells
         return self.of(name)

@@ -54,7 +54,7 @@ from .template import syntax_problem
 from .tools import literal_origin, placeholders
 
 NODES_MAX = 5_000
-"""A definition may have so many nodes, those in containers counted."""
+"""The most nodes of a definition, those in containers counted."""
 
 _NAME = re.compile(r"[A-Za-z_][\w]{0,63}")
 _SECRET_HINT = "keep the value with `actum secrets set`, and write ${secret:NAME} in an http node"
@@ -124,7 +124,7 @@ class _Check:
         self._nearest = _Nearest()
         self._names: set[str] = set()
         self._unread: set[str] = set()
-        """Nodes of which something is wrong: what names them is no further mistake."""
+        """Nodes with a mistake: a reference to one of them is no further mistake."""
         self._is_cut = False
         """A node or an edge is missing because of a mistake: what is upstream of what can't be told."""
         self._workflows: dict[str, dict[str, Place]] = {}
@@ -719,7 +719,7 @@ def _fields_of(settings: type[Struct]) -> dict[str, structs.FieldInfo]:
 
 
 SHOWN_MAX = 100
-"""A problem shows so many characters of what is written."""
+"""The most characters of the source that a problem shows."""
 
 
 def _short(text: str) -> str:

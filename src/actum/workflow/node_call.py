@@ -73,11 +73,11 @@ def asked_for(
 
 
 def _values(due: Due, parameters_of: Callable[[str], JsonObject], *, spliced: bool) -> JsonObject:
-    """The values of a node, each bound where it stands in a text with a grammar.
+    """The values of a node, each bound to its place where it is part of a text with a grammar.
 
     Raises:
         NoValue: an expression has no value.
-        NodeFailed: a value can not stand at its place.
+        NodeFailed: a value is not allowed at its place.
     """
     expressions, scope = due.node.expressions, due.scope
     try:

@@ -1,7 +1,7 @@
 """One node of a workflow as a workflow of its own, to try the node: `actum workflow run FILE --only NODE --pin DATA`.
 
 What the other nodes would have given is *pinned*: it comes with the inputs. So the path, the record, policies and
-approvals are those of every other workflow, and the pinned values have the origin of whoever gave them.
+approvals are those of every other workflow, and the pinned values have the origin of the user who gave them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class OnlyNode(Struct, frozen=True):
 
     Attributes:
         definition: the workflow.
-        path: where the node stands in it.
-        inputs: what the workflow is given.
+        path: the place of the node in it.
+        inputs: the inputs of the workflow.
     """
 
     definition: Definition

@@ -38,12 +38,12 @@ from .workflow import Workflow
 
 _KIND = "workflow"
 OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
-"""A workflow may use so many publications of other workflows, with so many bytes of text, those that are used by them
-counted: to open them takes time."""
+"""The most publications of other workflows that a workflow may use, and the most bytes of their texts. Publications
+that those use are counted, too. To open them takes time."""
 DEFINITIONS_MAX = 500
-"""So many definitions are kept parsed."""
+"""The most definitions that are kept parsed."""
 WORKFLOWS_MAX = 50
-"""So many workflows are kept opened."""
+"""The most workflows that are kept open."""
 
 
 class MakeWorkflow(Protocol):

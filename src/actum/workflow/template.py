@@ -21,7 +21,7 @@ from .pure import NodeFailed
 TEXT_BYTES_MAX = 1_000_000
 SECONDS_MAX = 2.0
 IDLE_S = 30.0
-"""A process that writes no text for so many seconds ends."""
+"""Seconds without a text to write after which a process ends."""
 MEMORY_BYTES_MAX = 512 * 1024 * 1024
 
 _CHILD = f"""\

@@ -131,7 +131,7 @@ def placeholders(value: Json) -> int:
 
 
 def literal_origin(url: Json) -> str:
-    """The origin of an address that stands in a definition; empty where a value of the workflow decides it."""
+    """The origin of an address of a definition; empty where a value of the workflow decides it."""
     text = url if isinstance(url, str) else ""
     found = re.match(r"(https?://[^/?#${}\\]+)(?:[/?#]|$)", text, re.IGNORECASE)
     return found[1] if found else ""

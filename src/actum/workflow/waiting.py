@@ -1,7 +1,7 @@
 """Runs that wait for a time, in a program that is there to go on with them: no server is needed.
 
-Whoever calls `Workflow.run` waits along where the run waits for a time alone; `WaitingRuns` goes on with all other runs
-whose time has come. While nothing happens, both do nothing but look at the journal now and then.
+The caller of `Workflow.run` waits along where the run waits for nothing but a time; `WaitingRuns` goes on with all
+other runs whose time has come. While nothing happens, both do nothing but look at the journal now and then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WAIT_S = 60.0
 POLL_S = 0.2
 """Seconds between two attempts to go on with a run that somebody else drives."""
 RUNS_MAX = 16
-"""A program goes on with so many runs at a time whose waits are over."""
+"""The most runs whose waits are over that a program goes on with at a time."""
 
 
 async def waited_along(

@@ -26,12 +26,12 @@ ROOTS = ("inputs", "vars", "env", "run", "item", "index", "error")
 """What an expression may speak of beside nodes."""
 
 SOURCE_MAX = 4_000
-"""A CEL expression may have so many characters,"""
+"""The most characters of a CEL expression."""
 PATH_SHOWN_MAX = 200
 MADE_MAX = 4_000_000
 ITEM_CHARS = 40
-"""and its functions make at most this many characters together; an item counts as this many. This many has a text with
-references, too."""
+"""The functions of an expression make at most `MADE_MAX` characters together, and an item counts as `ITEM_CHARS`.
+`MADE_MAX` also bounds a text with references."""
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _PATH = re.compile(rf"\s*([A-Za-z_]\w*)({PATH})\s*+(\?)?\s*+(?:\|\s*([a-z]\w*)\s*)?")
@@ -97,7 +97,7 @@ class Named(Struct, frozen=True):
 
 
 class Literal(Struct, frozen=True):
-    """A value that stands in the definition."""
+    """A value that the definition itself holds."""
 
     constant: Json
 
@@ -443,7 +443,7 @@ def as_json(value: object) -> Json:
 
 
 def _shown(value: Json) -> str:
-    """A value as it stands inside of a text.
+    """A value as a part of a text.
 
     Raises:
         NoValue: the text would be too long.

@@ -7,7 +7,7 @@
 Edges decide the order, references only read. A node is due when every edge that ends at it is decided and at least one
 of them is taken; where all of them are skipped, the node is skipped. A container opens a *scope* for each pass; nodes
 in it have paths such as `trips[3]/book`. A container is due once more when its last pass is over (`Due.result` is set):
-whoever drives the flow writes that down and tells it back.
+the driver of the flow writes the result down and tells it back.
 
 The same outcomes in the same order lead to the same flow: a run is replayed so.
 """
@@ -30,7 +30,7 @@ from .nodes import ERROR, OUT
 from .settings import Default, EachNode, LoopNode, OnError
 
 ITEMS_MAX = 100_000
-"""An `each` node goes through so many items at most."""
+"""The most items of an `each` node."""
 
 
 class NodeOutcome(Struct, frozen=True, kw_only=True):

@@ -127,7 +127,7 @@ def _date(value: object) -> str:
 
 
 def told(value: object) -> str:
-    """A value as it stands inside of a text: a text as it is, everything else as JSON."""
+    """A value as a part of a text: a text as it is, everything else as JSON."""
     return value if isinstance(value, str) else dumps(value)
 
 

@@ -128,7 +128,7 @@ NODE_TYPES: dict[str, NodeType] = {
 """Every type of node by its name."""
 
 SECONDS_MAX = 1e10
-"""A duration is shorter than so many seconds, which are 317 years."""
+"""The bound of a duration, in seconds: 317 years."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*+([smhd]?)\s*")
 

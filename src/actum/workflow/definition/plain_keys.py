@@ -19,13 +19,13 @@ _REFERENCE = re.compile(r"\$\{[^{}]*\}")
 
 
 def plain_keys(value: Json, place: Place = (), name: str = "", *, is_code: bool = False) -> Iterator[Place]:
-    """Where keys stand in plain text in a definition.
+    """The places of a definition that hold keys in plain text.
 
     Args:
         value: the definition, or a part of it.
-        place: where the part stands.
-        name: of the field that holds the part.
-        is_code: the part is code in which a password stands in quotes: Python or JavaScript, and not the shell.
+        place: the place of the part.
+        name: the name of the field that holds the part.
+        is_code: the part is code in a language that puts passwords in quotes: Python or JavaScript, and not the shell.
     """
     if isinstance(value, str):
         if _holds_key(value, is_code=is_code) or (names_secret(name) and looks_like_key(_own(value))):

@@ -1,7 +1,7 @@
 """What the definition of a workflow may say of each node, as values. The JSON Schema of the format is made of them.
 
 A field that may hold expressions is named in `TEMPLATES` of its class, a field that holds a CEL condition in
-`CONDITIONS`. What a node does with its settings stands in `nodes.py`.
+`CONDITIONS`. `nodes.py` says what a node does with its settings.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class RetryRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often a node that failed is tried again. The call path retries calls by itself.
 
     Attributes:
-        attempts: so many at most, the first counted.
+        attempts: the most attempts, the first counted.
         base_s: seconds before the second attempt.
-        factor: each further wait is so many times as long.
-        cap_s: no wait is longer.
+        factor: each further wait is longer by this factor.
+        cap_s: the longest wait, in seconds.
         only: the codes of the errors that are worth another attempt; empty for all.
     """
 
@@ -138,8 +138,8 @@ class MemoryWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """How much of the conversation before this run a model is told. The latest turns come first into the window.
 
     Attributes:
-        turns: so many earlier turns at most: what was asked, and what was answered.
-        tokens: so many tokens at most, estimated. A turn that does not fit ends the window.
+        turns: the most earlier turns: what was asked, and what was answered.
+        tokens: the most tokens, estimated. A turn that does not fit ends the window.
     """
 
     turns: Annotated[int, Meta(ge=1, le=TURNS_MAX)] = 10
@@ -286,11 +286,11 @@ class EndNode(NodeSettings, frozen=True, kw_only=True, tag="end"):
 
 
 class BreakNode(NodeSettings, frozen=True, kw_only=True, tag="break"):
-    """Ends the container that the node stands in."""
+    """Ends the container that holds the node."""
 
 
 class ContinueNode(NodeSettings, frozen=True, kw_only=True, tag="continue"):
-    """Ends this pass of the container that the node stands in."""
+    """Ends this pass of the container that holds the node."""
 
 
 class NoteNode(NodeSettings, frozen=True, kw_only=True, tag="note"):
@@ -358,9 +358,9 @@ class WorkflowLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What a workflow may use.
 
     Attributes:
-        steps: so many nodes are carried out at most, those in containers counted each time.
-        seconds: so long, without the time that the workflow waits for persons.
-        parallel: so many nodes are under way at a time.
+        steps: the most nodes that are carried out, those in containers counted each time.
+        seconds: the longest time, without the time that the workflow waits for persons.
+        parallel: the most nodes that are under way at a time.
     """
 
     steps: Annotated[int, Meta(ge=1, le=1_000_000)] = 500

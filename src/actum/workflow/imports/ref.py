@@ -28,7 +28,7 @@ RESERVED = frozenset(
         *("size", "contains", "matches", "dyn", "duration", "timestamp", "startsWith", "endsWith"),
     }
 )
-"""Names that no node gets, since a name of a node stands in expressions."""
+"""Names that no node gets, since the name of a node is used in expressions."""
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 CEL_WORDS = frozenset(

@@ -29,7 +29,7 @@ ALL_CAME, SOMETHING_OPEN, SOMETHING_LOST = 0, 3, 4
 """The exit codes of `actum workflow import`."""
 
 LINES_MAX = 20_000
-"""A report has at most so many lines; the last line then says that there are more."""
+"""The most lines of a report; the last line then says that there are more."""
 
 _RANKS: dict[ImportStatus, int] = {"same": 0, "near": 1, "open": 2, "lost": 3}
 _NOT_KNOWN = "this field is not known to the import"
@@ -41,7 +41,7 @@ class ImportLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         status: what became of the field.
-        field: where the field stands in the node, or in the file where `id` is empty.
+        field: the place of the field in the node, or in the file where `id` is empty.
         message: what differs, what a person has to choose, or why the field is lost. Holds no value of the file.
         id: the id of the node in the foreign file; empty for what belongs to no node.
         name: what the node is called in our file; empty for a node that has no counterpart.
@@ -146,7 +146,7 @@ class ImportNotes:
             )
 
     def _title(self, title: str) -> str:
-        """A title as the report tells it: no key stands in it."""
+        """A title as the report tells it, without keys."""
         if title not in self._titles:
             self._titles[title] = str(DEFAULT_REDACTION.value(title[:120]))
         return self._titles[title]
@@ -156,7 +156,7 @@ class ImportNotes:
         return FieldReader(value, self, _Owner(id, name, title), path)
 
     def report(self) -> ImportReport:
-        """The report. A field that is the same, and of which something else is said too, has only the other line."""
+        """The report. A field that is the same, but has another line too, gets only the other line."""
         other = {(line.id, line.field) for line in self._lines.values() if line.status != "same"}
         lines = [line for line in self._lines.values() if line.status != "same" or (line.id, line.field) not in other]
         return ImportReport(
@@ -184,8 +184,8 @@ class FieldReader:
     Args:
         value: the object; anything else counts as an object without fields, and is reported.
         notes: where to report.
-        owner: to which node the object belongs.
-        path: where the object stands in its node.
+        owner: the node that the object belongs to.
+        path: the place of the object in its node.
     """
 
     def __init__(self, value: Json, notes: ImportNotes, owner: _Owner, path: str) -> None:
@@ -272,7 +272,7 @@ class FieldReader:
     # Report -----------------------------------------------------------------------------------------------------------
 
     def taken(self, *names: str) -> None:
-        """What these fields say stands in our file too, or follows from what stands there."""
+        """Note that our file says what these fields say, directly or by what follows from it."""
         self._read.update(names)
 
     def editor_only(self, *names: str) -> None:
@@ -321,7 +321,7 @@ class FieldReader:
     # Inside -----------------------------------------------------------------------------------------------------------
 
     def _child(self, path: str, value: Json) -> FieldReader:
-        """The reader of an object inside; the same reader whoever asks."""
+        """The reader of an object inside; the same reader for every caller."""
         if path not in self._inner:
             self._inner[path] = FieldReader(value, self.notes, self.owner, path)
         return self._inner[path]

@@ -1,7 +1,8 @@
 """What the importers of foreign files share about the requests that a file sends, and about texts with a grammar.
 
-A foreign program splices values into the texts of requests; an `http` node binds them. What is therefore sent
-differently stands in the report, and a text in which the places of the values can not be told is left out and is open.
+A foreign program splices values into the texts of requests; an `http` node binds them. The report says what is
+therefore sent differently. A text in which the places of the values can not be told is left out, and the report lists
+it as open.
 """
 
 from __future__ import annotations

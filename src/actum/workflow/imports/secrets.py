@@ -1,4 +1,4 @@
-"""Keeps the secrets of a foreign file out of our file: a reference such as `${secret:NAME}` stands in their place.
+"""Keeps the secrets of a foreign file out of our file: a reference such as `${secret:NAME}` replaces each.
 
 The values are never written anywhere. The report names each secret, so that a person can keep it with
 `actum secrets set NAME`.
@@ -61,7 +61,7 @@ class Secrets:
         return fresh
 
     def without(self, value: Json, where: str, *, field: str = "") -> Json:
-        """A value in which no key stands in plain text."""
+        """A value that holds no key in plain text."""
         match value:
             case str():
                 return self._clean(value, where, field=field)
@@ -114,7 +114,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret(name: str, value: Json) -> bool:
-    """Whether a value that stands in the file under this name is a secret, and no reference to a secret."""
+    """Whether the value that the file has under this name is a secret, and no reference to a secret."""
     if not isinstance(value, str) or not value.strip() or "${" in value or not is_secret_name(name):
         return False
     return name.lower() not in _WORDS or _is_random(value)
@@ -127,7 +127,7 @@ def _is_random(text: str) -> bool:
 
 
 def without_keys(definition: JsonObject, secrets: Secrets) -> JsonObject:
-    """A definition in which no key stands in plain text."""
+    """A definition that holds no key in plain text."""
     nodes = definition.get("nodes")
     found: JsonObject = {
         name: value if name == "nodes" else secrets.without(value, name) for name, value in definition.items()

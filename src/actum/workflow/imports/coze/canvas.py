@@ -15,7 +15,7 @@ from ..ref import RESERVED
 from ..report import FieldReader, ImportNotes
 
 NODES_MAX = 2_000
-"""A canvas may have so many nodes."""
+"""The most nodes of a canvas."""
 NESTING_MAX = 8
 """Containers may stand so deep in each other."""
 

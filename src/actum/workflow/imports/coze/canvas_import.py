@@ -19,7 +19,7 @@ from .source import read_source, text_of
 from .values import CanvasValues, parsed_literal
 
 STEPS_MAX = 20_000
-"""So many nodes may an imported workflow with loops or batches carry out."""
+"""The most nodes that an imported workflow with loops or batches may carry out."""
 
 CONVERSATION = "CONVERSATION_NAME"
 """The input of each chat in Coze that says to which conversation the run belongs."""

@@ -32,7 +32,7 @@ _SETTINGS = {"temperature": "temperature", "maxTokens": "max_tokens", "topP": "t
 _FILES = range(2, 13)
 """The `assistType` of files."""
 ROUNDS = 3
-"""So many turns Coze tells a model where the canvas does not say how many."""
+"""The number of turns that Coze tells a model where the canvas does not say it."""
 _PROMPTS = frozenset({"prompt", "systemPrompt"})
 _NAMES = frozenset({"modelName", "modleName", "modelType"})
 _OF_EDITOR = frozenset({"generationDiversity", "responseFormat", "prologue", "enableChatHistory", "chatHistoryRound"})
@@ -335,7 +335,7 @@ def _shown(c: CozeConversion, term: Term, reader: FieldReader, field: str) -> Js
 
 
 def _secret(c: CozeConversion, reader: FieldReader, field: str, name: str, term: Term, may_hold: bool) -> Json:
-    """A value that is secret: where it stands in plain text, its name stands here."""
+    """A secret value: where the canvas holds it in plain text, the name of the secret replaces it."""
     value = loose_json_text(term.value) if isinstance(term, Constant) else ""
     if isinstance(term, Ref) or not value.strip():
         return _shown(c, term, reader, field)

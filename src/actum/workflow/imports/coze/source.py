@@ -16,9 +16,9 @@ from ...definition.text import BadWorkflow, read_text
 from ..surrogates import whole
 
 MEMBERS_MAX = 200
-"""An archive may hold so many files."""
+"""The most files of an archive."""
 SIZE_MAX = 1_000_000
-"""A file of an archive may have so many bytes."""
+"""The most bytes of a file of an archive."""
 
 _ENVELOPES = ("json", "data", "workflow", "canvas", "schema", "schema_json", "schemaJson", "content")
 _ENVELOPES_MAX = 6

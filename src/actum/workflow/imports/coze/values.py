@@ -24,7 +24,7 @@ _DEEP = 12
 
 
 class Constant(Struct, frozen=True):
-    """A value that stands in the file."""
+    """A value that the file itself holds."""
 
     value: Json
 

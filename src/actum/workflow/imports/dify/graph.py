@@ -14,7 +14,7 @@ from ..ref import RESERVED
 from ..report import FieldReader, ImportNotes
 
 NODES_MAX = 2_000
-"""A file may have so many nodes."""
+"""The most nodes of a file."""
 NESTING_MAX = 8
 """Containers may stand so deep in each other."""
 
@@ -259,7 +259,7 @@ class DifyGraph:
         self.edges = [edge for edge in self.edges if edge.source in self.nodes and edge.target in self.nodes]
 
     def _drop_orphans(self) -> None:
-        """Leave out what stands in a container that was left out."""
+        """Leave out the nodes of containers that were left out."""
         while gone := [node for node in self.nodes.values() if node.parent and node.parent not in self.nodes]:
             for node in gone:
                 node.data.near("", "the container of this node never ran: the node is left out")

@@ -35,8 +35,6 @@ from .conditions import part_in_cel
 from .nodes import Converted, NodeConversion, as_jinja_reads, parsed
 from .references import TEMPLATE
 
-"""So many turns of a conversation a model node is told at most."""
-
 # Models ---------------------------------------------------------------------------------------------------------------
 
 
