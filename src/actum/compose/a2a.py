@@ -66,7 +66,7 @@ def open_a2a_door(
         environment: the variables of this process, which may hold secrets.
         tasking: of the server.
         verifier: checks the key that each request has to show; None where no key is wanted.
-        who: on whose behalf whoever comes is served where no key is wanted.
+        who: the user on whose behalf clients are served where no key is wanted.
         workflows: of the server; None for none.
         connections: the models that tenants have connected; None for none.
         published: what tenants have published; by default their workflows alone.

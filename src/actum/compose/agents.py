@@ -1,7 +1,7 @@
 """An agent and its policy, as the settings describe them: the one agent of a command, and agents that have a name.
 
-An agent of `[agents.NAME]` is the same in every process that has the same settings: whoever is told its name and digest
-(`Agent.reference`) can run it, and go on with its runs.
+An agent of `[agents.NAME]` is the same in every process that has the same settings: a process that is told its name and
+digest (`Agent.reference`) can run it, and go on with its runs.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def make_agent(
 ) -> Agent:
     """An agent around a model of `make_model`, and tools of `load_tools`.
 
-    Without a policy of their own it asks before every declared side effect: whoever types a command has not read the
-    tools' code.
+    Where the settings have no policy, the agent asks before every declared side effect: the person who types a command
+    has not read the tools' code.
 
     Raises:
         UsageError: the policy can not be read.
@@ -186,7 +186,7 @@ async def list_tools(tools: Sequence[Toolish], labels: Mapping[str, ToolLabels] 
 
 
 class Agents:
-    """The agents of the settings, each built when it is first asked for. Whoever makes this closes it.
+    """The agents of the settings, each built when it is first asked for. The caller that makes this object closes it.
 
     Args:
         settings: with the tables of the agents.
@@ -198,8 +198,8 @@ class Agents:
         clock: tells when to look at the files of the settings again.
 
     Attributes:
-        completing: gives an agent of these settings what it takes from what its caller's tenant has published; whoever
-            opens that sets it.
+        completing: gives an agent of these settings the published definitions of its caller's tenant that it uses; set
+            by the code that opens those.
     """
 
     def __init__(
@@ -409,7 +409,7 @@ def _naming(name: str, table: AgentTable, labels: JsonObject | None = None) -> N
 
 
 def _in_code(name: str, spec: str) -> Agent[object]:
-    """The agent that stands in code."""
+    """The agent that is defined in code."""
     if not names_one_object(spec):
         raise UsageError(
             "[agents.{agent}]: python = {place!r}: write package.module:agent or file.py:agent", agent=name, place=spec

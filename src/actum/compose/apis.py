@@ -45,7 +45,7 @@ from .secrets import open_secrets, secret_file
 READ_S_MAX = 60.0
 LOOK_UP_S_MAX = 5.0
 TOLD_MAX = 20
-"""So many refusals are told one by one."""
+"""The most refusals that are told one by one."""
 MANY = 100
 """More operations are not offered each by itself, unless a person says so: providers refuse more than 128 tools."""
 
@@ -260,14 +260,14 @@ def _of_file(source: str) -> DocumentSource:
 async def set_up(
     wanted: ApiChoice, source: str, found: DocumentSource, egress: Egress, guard: Guard | None = None
 ) -> ApiSetup:
-    """An API of a document, of which no operation is approved yet.
+    """An API of a document, with no operation approved yet.
 
     Args:
-        wanted: what is wanted of it.
-        source: where it comes from.
-        found: as it came.
+        wanted: the operations and options that are wanted.
+        source: where the document comes from.
+        found: the document as it came.
         egress: the operator's rules.
-        guard: as for `read_source`, for the documents that this one refers to.
+        guard: as for `read_source`, for the documents that this document refers to.
 
     Raises:
         BadDocument: the document can not be used.

@@ -13,8 +13,7 @@ class DialectTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         name: of the dialect; `actum dialects` lists them.
         language, plan, thinking: as for `actum.dialects.dialect`.
-        template: the file of a prompt that stands in the place of ours, from the folder of the settings; see
-            `docs/dialects.md`.
+        template: the file of a prompt that replaces ours, from the folder of the settings; see `docs/dialects.md`.
     """
 
     name: str

@@ -105,7 +105,7 @@ def _few(item: tuple[str, tuple[str, ...]]) -> int:
 
 
 def _has_condition(policy: str) -> bool:
-    """Whether a policy has conditions; what is wrong with its file is told by whoever opens the policy."""
+    """Whether a policy has conditions; mistakes in its file are told by the code that opens the policy."""
     try:
         rules = read_toml(Path(policy).expanduser().read_text("utf-8")).get("rules")
     except (OSError, ValueError):

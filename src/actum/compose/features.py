@@ -1,7 +1,7 @@
 """Which features there are, and which of them the settings switch on.
 
-Features of actum itself stand in one tuple and are always on. A feature of somebody else is an entry point of the group
-`actum.features` of an installed package. It is imported where its table stands in the settings, and nowhere else.
+Features of actum itself are in one tuple and are always on. A feature of somebody else is an entry point of the group
+`actum.features` of an installed package. It is imported only if the settings have its table.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _with_definitions(feature: Feature) -> Feature:
 
 
 def _check_operations(feature: Feature, others: Sequence[Operation]) -> None:
-    from ..server.api.operations import check_operations  # noqa: PLC0415  # of which most commands have no need
+    from ..server.api.operations import check_operations  # noqa: PLC0415  # most commands do not need it
 
     check_operations(feature, others)
 
@@ -156,8 +156,8 @@ async def take_into_use(features: FeatureSet, journal: Journal) -> FeatureSet:
 
 
 async def found_features(settings: Settings, journal: Journal) -> Sequence[FoundFeature]:
-    """Every feature of others, by name: those of installed packages, of the settings, and those of which the journal
-    keeps rows. Only features that the settings name are imported. The features of actum are always on.
+    """Every feature of others, by name: those of installed packages, of the settings, and those with rows in the
+    journal. Only features that the settings name are imported. The features of actum are always on.
 
     Args:
         settings: with the tables of features.

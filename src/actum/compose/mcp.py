@@ -210,13 +210,13 @@ def open_server(
     tenant: str = "",
     changed: Callable[[str, JsonObject], None] | None = None,
 ) -> McpToolset:
-    """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
+    """The toolset of a server; only its approved tools are used. The caller closes it.
 
     Args:
         egress: the operator's rules for outgoing calls.
-        unseen: all of it can be used, for a look that calls nothing.
-        wait_s: seconds for which a run waits for it, where nothing is known of it yet.
-        tenant: whose approvals hold.
+        unseen: every tool can be used, for a look that calls nothing.
+        wait_s: seconds for which a run waits for the server, where nothing is known of it yet.
+        tenant: the tenant whose approvals hold.
         changed: hears of lists and resources that changed.
 
     Raises:
@@ -242,7 +242,7 @@ def open_mcp(
 ) -> McpHost | None:
     """A toolset of these servers; None where there are none.
 
-    Whoever opens it closes it. A server is started when a tool of it is called, or where nothing is known of it.
+    The caller closes the toolset. A server is started when one of its tools is called, or where nothing is known of it.
     """
     if not servers:
         return None

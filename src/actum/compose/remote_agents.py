@@ -59,7 +59,7 @@ def open_remote_agent(
     egress: Egress | None = None,
     public: str = "",
 ) -> A2AToolset:
-    """The toolset of a remote agent, of which only the card that was approved is used.
+    """The toolset of a remote agent; only its approved card is used.
 
     Args:
         which, known: as for `find_remote_agent`.

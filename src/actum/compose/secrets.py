@@ -41,7 +41,7 @@ class EnvironmentSecrets:
         self._values = found | {name.lower(): value for name, value in found.items()}
 
     def of(self, user: User) -> Mapping[str, str]:
-        """The secrets by their names, whoever asks."""
+        """The secrets by their names, the same for every user."""
         return self._values
 
     def entries(self) -> list[SecretEntry]:

@@ -92,7 +92,7 @@ log = logging.getLogger("actum.server")
 
 TOOLS_SCOPE, ADMIN = "tools", "admin"
 BROKER_AWAY = "the broker of tasks can not be reached: tasks are accepted, and wait"
-"""What `/readyz` adds. Whoever asks needs no key, so the address of the broker is not told."""
+"""What `/readyz` adds. A client of `/readyz` needs no key, so the address of the broker is not told."""
 JOURNAL_AWAY = "the journal can not be read: no key can be checked, and nobody comes in"
 NO_VALID_KEY = "no key is valid any more: nobody comes in by a key until a new one is made"
 POLICY_UNUSABLE = "a policy can not be read: every call under it is denied"
@@ -120,7 +120,7 @@ def open_doors(
         tools: of `load_tools`.
         agents: of `served_agents`.
         journal: the one journal of the server.
-        who: on whose behalf whoever comes is served where no key is wanted.
+        who: the user on whose behalf clients are served where no key is wanted.
         dispatcher: is told of new tasks; None where only other processes carry tasks out.
         verifier: checks the key that each request has to show; None where no key is wanted.
         workflows: of the settings; each is also a tool here, and `served_agents` has each as an agent. None for none.
@@ -466,12 +466,12 @@ class Serving:
     Args:
         doors: what is served.
         serve: how it is reached.
-        access: who may come in, beside what `serve` says of names and origins.
-        who: on whose behalf whoever comes is served where no key is wanted.
+        access: who may use the server, beside what `serve` says of names and origins.
+        who: the user on whose behalf clients are served where no key is wanted.
         journal: is looked at for `/readyz`, and keeps what an administrator does; None for neither.
         metrics: counts; None for no `/metrics`.
         stored: the keys that are kept beside the journal; None where none are wanted.
-        login: the one of the doors at which people log in; None where there is none.
+        login: the route group where people log in; None where there is none.
         browsers: the sessions of browsers; None where no key is wanted.
         reread: reads the settings anew when the process is told to; None where nothing can change.
         dispatcher: has tasks carried out; `/readyz` says what is wrong with it. None where only other processes do so.

@@ -1,7 +1,7 @@
 """The settings of a program: from the person's own file, then `actum.toml` of the folder, then the environment, then
 the caller; the later one wins.
 
-`ACTUM_API_KEY` is no setting: it is read where a model is opened, and stands in no object that is printed.
+`ACTUM_API_KEY` is not a setting: the key is read where a model is opened, and is in no object that is printed.
 """
 
 from __future__ import annotations
@@ -81,15 +81,15 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     """An agent that is known by a name: `[agents.NAME]`. What is not set is taken from the settings around the table.
 
     Attributes:
-        python: `package.module:agent` or `file.py:agent`, an `Agent` that stands in code. Only `description`, `users`,
-            `roles` and `memory` can be set beside it.
+        python: `package.module:agent` or `file.py:agent`, an `Agent` that is defined in code. Only `description`,
+            `users`, `roles` and `memory` can be set beside it.
         description: what the agent is good for, for agents that may hand tasks to it.
-        agents: the names of agents to which it may hand tasks.
+        agents: the names of agents that this agent may hand tasks to.
         output: `file.py:name` or `module:name` of the type of its answers; empty for text.
         memory: `user` where it remembers users across conversations, `conversation` where it may take part in
-            conversations, `none` where each run stands alone; or a table, as `actum.memory.Memory`.
-        users: patterns of the users who may use it.
-        roles: roles of which a user must have one. With neither users nor roles, anybody may.
+            conversations, `none` where runs are independent of each other; or a table, as `actum.memory.Memory`.
+        users: patterns of the users who may use the agent.
+        roles: roles; a user must have one of them. With neither users nor roles, anybody may use the agent.
         model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, choose, always, tool_choice,
         plan, references, policy, limits: as in `SettingsFile`. Of the tables `model_settings` and `limits` only what is
             named here is changed.
@@ -137,7 +137,7 @@ class WorkflowTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 BESIDE_PYTHON = ("python", "description", "users", "roles", "memory")
-"""What can be set of an agent that stands in code."""
+"""What can be set of an agent that is defined in code."""
 
 
 class UpstreamTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -254,14 +254,14 @@ class LoginTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Attributes:
         issuer: the OpenID provider at which people log in; empty for no log-in.
         client_id: the name of this server there.
-        client_secret: where its password there is: `${secret:NAME}`, or `${NAME}` for a variable; empty for a public
-            client. Never the password itself.
+        client_secret: where the password of this server at the provider is: `${secret:NAME}`, or `${NAME}` for a
+            variable; empty for a public client. Never the password itself.
         asks: the scopes that are asked of the provider, beside `openid`.
         scopes: what people may do here.
-        principal_claim: what names the user in the provider's ID token.
-        roles_claim: what lists the roles; dots lead inside.
-        idle_s: a session ends so many seconds after its last request.
-        session_s: a session ends so many seconds after the log-in.
+        principal_claim: the claim of the provider's ID token that names the user.
+        roles_claim: the claim that lists the roles; dots lead inside.
+        idle_s: seconds after its last request at which a session ends.
+        session_s: seconds after the log-in at which a session ends.
     """
 
     issuer: str = ""
@@ -363,17 +363,17 @@ class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         dispatcher: `local` for child processes of `actum serve`; `celery` for workers of `actum worker`.
         broker: the address of the broker of Celery, such as `redis://127.0.0.1:6379/0`.
-        workers: so many tasks run at a time, in each server or worker.
-        tasks_per_child: a child process is replaced after so many tasks.
-        child_memory_bytes: a child process that uses more memory after a task is replaced.
-        queued: so many tasks of one user may wait to be begun; more are refused.
-        queued_per_tenant: so many tasks of one tenant.
-        running: so many tasks of one user may run at a time; 0 for no limit.
-        running_per_tenant: so many tasks of one tenant; 0 for no limit.
-        kept_days: for so many days the list holds a task after its end, and a webhook after it was given up. The run
+        workers: how many tasks run at a time, in each server or worker.
+        tasks_per_child: how many tasks a child process carries out before it is replaced.
+        child_memory_bytes: the most memory that a child process may use after a task; with more it is replaced.
+        queued: the most tasks of one user that may wait to be begun; more are refused.
+        queued_per_tenant: the same for the tasks of one tenant.
+        running: the most tasks of one user that may run at a time; 0 for no limit.
+        running_per_tenant: the same for the tasks of one tenant; 0 for no limit.
+        kept_days: for how many days the list keeps a task after its end, and a webhook after it was given up. The run
             of the task stays in the journal.
-        webhook_secrets: the names of the secrets that messages about ended tasks are signed with. Two while the secret
-            is being changed: receivers may check either.
+        webhook_secrets: the names of the secrets that messages about ended tasks are signed with. Name two while the
+            secret is being changed: receivers may check either.
     """
 
     dispatcher: Literal["local", "celery"] = "local"
@@ -397,10 +397,10 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             one.
         base_url: the OpenAI-compatible endpoint at which `model` is a name.
         tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `code` for tools that run code, `folder/` for the
-            scripts of a folder, both in a sandbox; `none` for no tools. `mcp` for the two tools by
-            which a model finds the tools of MCP servers itself, instead of being shown all of them. A table takes the
-            tools of a place under other names; see `ToolSource`. In a file with tables `[tools."pattern"]` the list
-            stands at `use` in `[tools]`.
+            scripts of a folder, both in a sandbox; `none` for no tools. `mcp` for the two tools by which a model finds
+            the tools of MCP servers itself, instead of being shown all of them. A table takes the tools of a place
+            under other names; see `ToolSource`. In a file with tables `[tools."pattern"]` the list is at `use` in
+            `[tools]`.
         mcp: MCP servers: `mine` for those that were added with `actum mcp add`, the name of one of them, an address, or
             a file of them; `none` for none.
         dialect: how the model says a call: a name, or a table of a name and options; see `DialectTable`.
@@ -412,7 +412,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             `Agent`.
         tool_choice: whether and which tools a run must call: `auto`, `none`, `required`, a tool's name, or the names of
             the only tools that it may call.
-        plan: the model writes down a plan, and how each step stands; as for `Agent`.
+        plan: the model writes down a plan, and the state of each step; as for `Agent`.
         references: the calls of one reply may use each other's results.
         journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
             person's own.
@@ -425,13 +425,14 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
             id of a client of `--issuer`.
         egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
-        sandbox: what code and scripts may do that run as tools.
+        sandbox: what code and scripts that run as tools may do.
         agents: agents by their names; see `AgentTable`.
         workflows: workflows by their names; see `WorkflowTable`.
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
         tool_modules: patterns of the modules whose functions a published tool may name: `modules` in `[tools]`.
-        tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
-            inside. A token without it is not accepted then. Empty where all users belong to one tenant.
+        tenant_claim: the claim that names the tenant of a user, in the tokens of `--issuer` and of `[serve.login]`;
+            dots lead inside. A token without this claim is not accepted then. Empty where all users belong to one
+            tenant.
         serve: how `actum serve` is reached.
         tasks: how tasks are carried out.
         models: the models that clients of `actum serve` may ask for, by their names; see `ModelTable`.
@@ -553,7 +554,7 @@ def settings_files(folder: Path, environment: Mapping[str, str]) -> tuple[Path, 
 
 
 _ENFORCED = frozenset({"ACTUM_POLICY"})
-"""The variables that also stand over the tables of agents: whoever runs a program says there who may call what."""
+"""The variables that overrule the tables of agents, too: there the operator of a program says who may call what."""
 
 
 class _Layer(NamedTuple):
@@ -562,7 +563,7 @@ class _Layer(NamedTuple):
 
 
 def _merged(layers: Sequence[_Layer], own: Path | None) -> Settings:
-    """The settings of several layers, of which the later ones win."""
+    """The settings of several layers; the later ones win."""
     found: dict[str, object] = {}
     sources: dict[str, str] = {}
     for layer in layers:

@@ -28,7 +28,7 @@ log = logging.getLogger("actum.settings")
 LOOK_S = 0.25
 """Seconds between two looks at the files."""
 UNUSABLE = "the settings can not be read: those that were read before still hold"
-"""What `/readyz` says. Whoever asks needs no key, so no path is told."""
+"""What `/readyz` says. A client of `/readyz` needs no key, so no path is told."""
 
 _Stamp = tuple[int, int, int] | None
 

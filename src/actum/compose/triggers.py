@@ -159,7 +159,7 @@ async def trigger_desk(
 
 
 def open_resources(settings: Settings, environment: Mapping[str, str]) -> dict[str, McpResource]:
-    """The resources of MCP servers that triggers watch, by the names of the triggers. Whoever opens them closes them.
+    """The resources of MCP servers that triggers watch, by the names of the triggers. The caller closes them.
 
     Args:
         settings: as read.

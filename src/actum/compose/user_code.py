@@ -1,6 +1,6 @@
 """Python code of the user's own, by its name: a file or a module, or one object in it.
 
-Whoever names a file or a module runs it, as `python file.py` does.
+To name a file or a module is to run it, as `python file.py` does.
 """
 
 from __future__ import annotations

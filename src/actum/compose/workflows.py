@@ -1,7 +1,7 @@
 """Makes workflows out of settings: the tools, the policy, the prices and the journal are those of an agent.
 
-A workflow of `[workflows.NAME]` is the same in every process that has the same settings: whoever is told its name can
-go on with its runs.
+A workflow of `[workflows.NAME]` is the same in every process that has the same settings: a process that is told its
+name can go on with its runs.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ class WorkflowParts(Struct, frozen=True, kw_only=True):
 
 
 TENANTS_MAX = 1_000
-"""The published workflows of so many tenants are kept open."""
+"""The most tenants whose published workflows are kept open."""
 SPEAKERS_MAX = 500
-"""So many agents that stand for published workflows are kept."""
+"""The most agents for published workflows that are kept."""
 
 
 class Workflows:
-    """The workflows of the settings, each built when it is first asked for, and published ones beside them. Whoever
-    makes this closes it.
+    """The workflows of the settings, each built when it is first asked for, and published ones beside them. The caller
+    that makes this object closes it.
 
     Args:
         settings: with the tables of the workflows.
