@@ -48,7 +48,7 @@ class Unloaded(TyperGroup):
     def make_context(
         self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: object
     ) -> Context:
-        """The context of the command; of a group of which no more than the names below are asked for, its own."""
+        """The context of the command. Where only the names below a group are asked for, the group's own context."""
         is_listed = extra.get("resilient_parsing") and not args
         if self.commands and (is_listed or (parent is not None and args and args[0] in parent.help_option_names)):
             return super().make_context(info_name, args, parent, **extra)

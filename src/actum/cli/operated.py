@@ -41,7 +41,7 @@ OWN_OPTIONS = ("tenant", "as_json", "json", "as_csv", "csv", "journal", "help")
 """The options that every command has."""
 
 COMPLETED = 100
-"""So many things at most are offered when a shell completes the name of one."""
+"""The most names that are offered when a shell completes a name."""
 
 ROWS = 20
 """The items of a list that are shown where nobody says how many."""
@@ -169,7 +169,7 @@ class Operated:
         Args:
             app: what the operation works with.
             operation: its id.
-            names: what stands in its path.
+            names: the values in its path.
             values: the fields of its query and of its body.
             tenant: the tenant that is meant; None for all.
 
@@ -230,7 +230,7 @@ class Operated:
 
         Args:
             app, operation, names, values, tenant: as for `ask`.
-            left: so many items are wanted.
+            left: the number of items that are wanted.
             to_find: as in `ApiRequest`.
         """
         if self._operations[operation].query is None:  # a list that is told whole
@@ -627,7 +627,7 @@ def _typed_in(field: _Field, given: Mapping[str, Any]) -> Any:  # noqa: ANN401  
     """What was typed for a field.
 
     Raises:
-        UsageError: two flags were given of which each says something else.
+        UsageError: two flags were given, and each says something else.
     """
     chosen = [flag for flag in field.option.flags if given[_named(flag)]]
     if len(chosen) > 1:

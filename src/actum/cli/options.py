@@ -266,7 +266,7 @@ def read_pairs(pairs: Sequence[str]) -> JsonObject:
 
 
 def open_journal(settings: Settings, *, older: bool = False) -> Journal:
-    """The journal of this command. Whoever opens it closes it; see `journal`."""
+    """The journal of this command. The caller closes it; see `journal`."""
     return journals.open_journal(settings, os.environ, older=older)
 
 
@@ -288,7 +288,7 @@ async def journal(settings: Settings, *, older: bool = False) -> AsyncIterator[J
 
 
 PROBLEMS_MAX = 10
-"""So many problems of the record are told beside what a command shows."""
+"""The most problems of the record that are told beside what a command shows."""
 
 
 def tell_problems(terminal: Terminal, problems: Sequence[str]) -> None:

@@ -36,7 +36,7 @@ SHOWN_MAX = 2_000
 
 INDENT = " " * GUTTER
 NO_TENANT = ""
-"""Whoever sits at a terminal belongs to no tenant, whatever the name."""
+"""A person at a terminal belongs to no tenant, whatever the person's name."""
 
 _RUN_IT = "run it?  [y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater: "
 _RUN_IT_LONG = "run it?  [y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater  [a]ll of it: "
@@ -44,7 +44,7 @@ _DID_IT_HAPPEN = "did it happen?  [y]es  [n]o  make it [a]gain  [u]nknown  [l]at
 
 
 class TerminalApprover:
-    """An `Approver`: asks whoever sits there.
+    """An `Approver`: asks the person at the terminal.
 
     Args:
         terminal: where.
@@ -178,8 +178,10 @@ _LABELS = {"approval": "approve?", "answer": "asked", "result": "yours", "doubt"
 def show_pending(
     terminal: Terminal, pending: Pending, characters: int | None, *, console: Console | None = None
 ) -> None:
-    """What waits for a person: for a call every argument in full, up to so many characters each. On stderr, if not said
-    otherwise."""
+    """Show a question that waits for a person.
+
+    Of a call, every argument is shown in full, up to `characters` each. On stderr, if not said otherwise.
+    """
     console = console or terminal.err
     label, message = _LABELS.get(pending.kind, "asks"), tr_message(pending.message)
     if pending.call is None:

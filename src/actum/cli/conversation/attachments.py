@@ -35,7 +35,7 @@ ATTACHED_BYTES_MAX = 20_000_000
 """The most bytes of all files of one question together: as much as the usual APIs take in one request."""
 
 PATIENCE_S = 1.0
-"""After so many seconds in which nothing comes through the pipe, the person is told what is waited for."""
+"""Seconds in which nothing comes through the pipe, after which the person is told what is waited for."""
 
 STDIN = "stdin"
 

@@ -49,7 +49,7 @@ PROMPTS_S = 1.0
 """Seconds for which servers are waited for before the first line, to complete the names of their prompts."""
 
 RUNS_OFFERED = 50
-"""So many of the latest runs are offered where a run can be named."""
+"""The most of the latest runs that are offered where a run can be named."""
 
 
 @spread
@@ -90,7 +90,7 @@ class Chat:
     """One conversation at a terminal, or out of a pipe.
 
     Args:
-        runner: the event loop, of which each turn is a run that Ctrl-C ends.
+        runner: the event loop; each turn is one of its runs, which Ctrl-C ends.
         files: what goes along with the first turn.
     """
 

@@ -67,7 +67,7 @@ def write_files(parts: Iterable[MediaPart], folder: Path) -> list[Path]:
 
 
 def _name(part: MediaPart) -> str:
-    """The last part of the name that a tool gave, as a name that stands in no way for a hidden file."""
+    """The last part of the name that a tool gave, as a name that is never that of a hidden file."""
     name = part.name.replace("\\", "/").rpartition("/")[2]
     name = "".join(letter for letter in name if letter.isprintable()).lstrip(".- ")[:NAME_CHARS_MAX]
     return name or part.handle

@@ -79,7 +79,7 @@ def run_workflow(
     pins = _pinned(said(pin)) if pin else {}
 
     async def command() -> int:
-        # A workflow of the settings uses what the operator published, whoever runs it.
+        # A workflow of the settings uses what the operator published, for every user who runs it.
         async with sources.open_definitions(
             settings, terminal, "" if name else owner, approver, name=name, models=models
         ) as opened:

@@ -638,7 +638,7 @@ async def _approved(
 def _believed(
     terminal: Terminal, server: McpServer, definitions: Sequence[JsonObject], *, yes: bool, reads: bool | None
 ) -> list[str]:
-    """The names of the tools of which the person believes that they only read, as their definitions say."""
+    """The names of the tools that the person believes to only read, as their definitions say."""
     saying = [str(each["name"]) for each in definitions if says_it_reads(each)]
     if not saying or server.trusted or reads is False:
         return []

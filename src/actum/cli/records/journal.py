@@ -243,8 +243,11 @@ def _how_it_stands(run_id: str, last: Entry | None) -> str:
 
 
 class _Forgetting(Struct):
-    """What became of it: runs that were forgotten with so many records, that are being driven, that hold copies; and
-    how many assistants, threads and messages, and how many rows of features, were deleted."""
+    """The outcome of forgetting.
+
+    It names the runs that were forgotten, that are being driven, and that hold copies. It counts the records, the
+    assistants, threads and messages, and the rows of features that were deleted.
+    """
 
     copies: list[str]
     forgotten: list[str] = []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...server import Access
 
 ALL_SCOPES = ("admin",)
-"""What the one who starts the server may do, and whoever has the one key of `--key-env`."""
+"""What the person who starts the server may do, and each client that has the one key of `--key-env`."""
 
 HttpFlag = Annotated[
     str, typer.Option("--http", metavar="HOST:PORT", help="Where it listens. Default: 127.0.0.1:8000.")

@@ -71,7 +71,7 @@ WAITING_S_MAX = 60.0
 """A task that could begin and has waited for longer has no worker."""
 BROKER_ADVICE = "start the broker, or mend `broker` in the table [tasks]; tasks are accepted meanwhile, and wait"
 CHECKED_MAX = 200
-"""So many of the latest runs are checked from their first entry to their last."""
+"""The most of the latest runs that are checked, from their first entry to their last."""
 _DOOR = Tool(
     name="open_door",
     description="Opens the door with this number.",

@@ -1,7 +1,7 @@
 """`--help` in Chinese: the headings, the usage line and the marks of options, which Typer writes in English.
 
-Typer asks the context of a command for its help, so the context is where this stands in for Typer's own page. Columns
-are measured in cells, of which a Chinese character takes two, and a line may end behind any Chinese character.
+Typer asks the context of a command for its help, so the context is where this page replaces Typer's own. Columns are
+measured in cells; a Chinese character takes two, and a line may end behind any Chinese character.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ChineseHelp(typer.Context):
 
 
 def fill(text: str, width: int) -> Iterator[str]:
-    """The lines of a text that are at most so many columns wide, a single word that is wider aside.
+    """The lines of a text, at most `width` columns wide. A single word that is wider stays whole.
 
     >>> list(fill("见 `actum dialects`，默认自动。", 22))
     ['见 `actum dialects`，', '默认自动。']

@@ -5,7 +5,7 @@
       result  391  · <1 ms
       answer  17*23 = 391
 
-It is told the events of `agent.run(emit=...)`; how a run of the past is shown stands in `runs.py`.
+A trace is told the events of `agent.run(emit=...)`; `runs.py` shows runs of the past.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Trace:
         terminal: where.
         verbose: every step, not the answer alone.
         streaming: text as it comes.
-        quiet: nothing on stdout: whoever asked will be told the result in another way.
+        quiet: nothing on stdout: the caller will be told the result in another way.
         model: is asked, once it has answered, in which dialect it calls, where it had to find that out.
 
     Attributes:

@@ -319,7 +319,7 @@ def task_line(record: TaskRecord, at: float) -> tuple[str, str]:
 
 
 def gone_line(numbers: list[int]) -> str:
-    """Entries of which nothing can be shown."""
+    """The line for entries that can not be shown."""
     if len(numbers) == 1:
         return f"record {numbers[0]} was deleted or can not be read"
     return f"records {numbers[0]} to {numbers[-1]} were deleted or can not be read"
