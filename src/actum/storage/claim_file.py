@@ -9,8 +9,8 @@ has neither here: claims hold within a journal only. In all of these the number 
 file system may not tell other machines of a lock, and SQLite is not meant for one either.
 
 A lock belongs to the file and not to its name. When somebody deletes or replaces the file, the next process makes a new
-file, in which every claim is free. So whoever holds a claim has the file checked before each write to the journal
-(`check`), and stops when it is not the file that was locked.
+file, in which every claim is free. So a process that holds a claim has the file checked before each write to the
+journal (`check`), and stops when it is not the file that was locked.
 """
 
 from __future__ import annotations
@@ -127,8 +127,11 @@ class ClaimFile:
 
 
 def _opened(path: Path, journal: Path | None) -> int:
-    """Open the file. A new file gets the permissions of the journal, as SQLite does it for its own files: whoever may
-    write to the journal has to be able to claim a run."""
+    """Open the file.
+
+    A new file gets the permissions of the journal, as SQLite does it for its own files: every user who may write to the
+    journal has to be able to claim a run.
+    """
     flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
     try:
         file = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)

@@ -5,11 +5,12 @@ nobody waits for survives the end of the process as soon as it is written, and a
 does. Claims are the database's own locks, which end with the process; should two processes drive one run all the same,
 the number of an entry, unique within its run, lets only one of them write.
 
-Knows nothing of what the records mean, but for the line of each run in the list of runs and the signed heads, both
-written in the same transaction. What `forget` leaves on the disk depends on the database: see there.
+This file does not know what records mean, but for the line of each run in the list of runs and the signed heads. Both
+are written in the transaction of the record. What `forget` leaves on the disk depends on the database: see `sqlite.py`
+and `postgres.py`.
 
-Rows are read as somebody else may have left them: a value of another type than its column's becomes one that no check
-passes, so that a damaged run is told as such and stands in nobody's way.
+Somebody else may have changed the rows that are read. A value of another type than its column's becomes one that no
+check passes, so that a damaged run is reported as damaged and hinders no other run.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ _ALL_TURNS = """INSERT INTO conversations
 _MARKS = """INSERT INTO run_marks SELECT tenant, given.mark, place FROM runs, ({given}) AS given WHERE run_id = ?
     ON CONFLICT DO NOTHING"""
 _IDS_MAX = 1_000
-"""So many runs are read by one query at most."""
+"""The most runs that are read by one query."""
 _KEPT_MAX = 50_000
 """The digests of 50,000 kept payloads are remembered: clients choose their tools, and so what is kept."""
 _COUNT = """INSERT INTO counted VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -262,7 +263,7 @@ class DatabaseJournal:
                 try:
                     if not self._writer.closed:  # closing drops all claims
                         await self._writer.ask(lambda database: database.release(name), aside=True)
-                finally:  # at last: until now whoever read the run may have noted where it goes on
+                finally:  # at last: until now a reader of the run may have noted where it goes on
                     self._next.pop(name, None)
                     self._marked.pop(name, None)
 

@@ -4,8 +4,8 @@ A tool may have several approved definitions: a server can describe it different
 approves each definition once, not once for each user. A definition stays approved until that is taken back.
 
 The file is written whole and put in the place of the old one, under a lock that other processes respect, so that it is
-never half written and no approval is lost. Whoever reads it sees at once what another process wrote. A file that can
-not be read approves of nothing: it is an error, not an empty list.
+never half written and no approval is lost. A reader sees at once what another process wrote. A file that can not be
+read is an error, and not an empty list of approvals.
 
 Limits: who can write the file can approve. It is readable by its owner alone, as a command line may say something of
 its owner.
@@ -143,10 +143,10 @@ class PinStore:
         """A person agrees that a server is used, and to these definitions beside those approved before.
 
         Args:
-            identity: what the server is; `McpServer.identity`.
+            identity: the identity of the server; `McpServer.identity`.
             definitions: of tools. What was said of the same definition before is replaced.
             by: who agrees.
-            reads: the names of the tools of which the person believes that they only read.
+            reads: the names of the tools that the person believes to only read.
 
         Raises:
             UsageError: the file can not be read or written.

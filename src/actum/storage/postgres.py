@@ -1,17 +1,17 @@
 """The journal in PostgreSQL: one record for the runs of many machines.
 
-The tables lie in the schema `actum` of the database that the address names; whoever opens it first needs the right to
-create that schema. What somebody waits for with `sync` is committed with the server's `synchronous_commit`, or `on`
-where that is off; everything else with `off`.
+The tables lie in the schema `actum` of the database that the address names; the user who opens it first needs the right
+to create that schema. Entries that somebody waits for with `sync` are committed with the server's `synchronous_commit`,
+or `on` where that is off; all others with `off`.
 
 Within a transaction statements are sent without waiting for their answers (libpq's pipeline), so that a server far away
 is asked twice for many records, not once for each.
 
 A journal has one connection; a server that checks keys has a second connection, which listens (`key_feed.py`). Claims
 are advisory locks of the session that writes. The server drops these locks when it ends the session, and it ends the
-session only after the last transaction that the process sent. So whoever gets the claim of a process that was killed
-reads all that this process has written, also where its last COMMIT was slow. While such a COMMIT is under way the claim
-is waited for; a claim whose holder lives is refused at once (`holder_lives`).
+session only after the last transaction that the process sent. So a process that gets the claim of a killed process
+reads all that the killed process has written, even if its last COMMIT was slow. While such a COMMIT is under way the
+claim is waited for; a claim whose holder lives is refused at once (`holder_lives`).
 
 Of a machine that is gone the server hears within half a minute (`tcp_keepalives`, `tcp_user_timeout`). When the
 connection is lost and another process takes a claim before the connection is back, the number of an entry is the fence.

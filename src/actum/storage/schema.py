@@ -1,8 +1,7 @@
 """The tables of a journal, and how a database of an older version comes to have them.
 
-The tables are said once, in words that each database has its own words for. `JournalSchema.later` grows by one
-tuple with each change; what stands in it was run on somebody's record, and never changes. The database counts its
-version.
+The tables are said once, in words that each database has its own words for. `JournalSchema.later` grows by one tuple
+with each change. A tuple in it was run on somebody's record, and never changes. The database counts its version.
 
 Changes are made to tables and never to records, which the chain covers byte by byte. No change leads from a journal of
 an older format to a newer one: such a journal is only opened to be verified and exported.

@@ -3,7 +3,7 @@
 How a value is kept:
 
 - The file has a random data key. The data key is encrypted with the key of the outside. While a rekey goes on there are
-  two keys of the outside, and the data key stands in the file twice, so that either key opens the file.
+  two keys of the outside, and the file holds the data key twice, so that either key opens the file.
 - Each value is encrypted with AES-256-GCM, with a key of its own that is made of the data key and 32 random bytes, so
   that no two values ever share a key and a nonce. What the value is, its name, its owner and the time are bound to it
   (associated data): the value of one entry put in the place of another does not decrypt. Its length is rounded up.
@@ -14,8 +14,8 @@ How a value is kept:
 A file that is damaged, older, or of another key is never written over. The file is replaced whole under a lock: a full
 disk or a killed process leaves what was there, and two processes lose nothing of each other's.
 
-Limits: whoever can write to the folder can put an older file there together with an older count. Names, owners and
-times stand in the file in plain text. Whoever has the key, or the running process, has the values.
+Limits: a user who can write to the folder can put an older file there together with an older count. Names, owners and
+times are in the file in plain text. A user who has the key, or controls the running process, has the values.
 """
 
 from __future__ import annotations
@@ -498,7 +498,7 @@ def _decrypted(sealed: _Sealed, key: bytes, bound: bytes) -> bytes | None:
     cipher = _cipher()
     try:
         return cipher(_derived(key, sealed.salt)).decrypt(sealed.nonce, sealed.data, bound)
-    except Exception:  # noqa: BLE001  # InvalidTag, or a length that can not be; whoever asked is told that it is wrong
+    except Exception:  # noqa: BLE001  # InvalidTag, or a length that can not be; the caller is told that it is wrong
         return None
 
 

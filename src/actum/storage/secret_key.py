@@ -27,7 +27,7 @@ NEW_KEY_VARIABLE, NEW_KEY_FILE_VARIABLE = "ACTUM_SECRETS_NEW_KEY", "ACTUM_SECRET
 KEY_BYTES_MIN = 32
 KEY_BYTES_MAX = 4096
 KINDS_MIN = 8
-"""So many different bytes a key has at least: `aaaa...` is no key."""
+"""The least number of different bytes in a key: `aaaa...` is no key."""
 KEYRING_S_MAX = 5.0
 SERVICE = "actum"
 _KEYRING = "the system keyring"
@@ -190,9 +190,9 @@ class KeyringKey:
     """A key that the system's keyring holds. Asked for once in a process.
 
     Args:
-        account: under which name the keyring holds the key: one key for each file of secrets.
+        account: the name under which the keyring holds the key: one key for each file of secrets.
         load: gives the keyring; None where none answers.
-        limit_s: for so many seconds at most an answer is waited for.
+        limit_s: the most seconds to wait for an answer.
     """
 
     def __init__(
@@ -252,7 +252,7 @@ class KeyringKey:
             try:
                 keyring = self._load()
                 answers.append(None if keyring is None else question(keyring))
-            except Exception as error:  # noqa: BLE001  # foreign code; whoever asked is told the kind of error
+            except Exception as error:  # noqa: BLE001  # foreign code; the caller is told the kind of error
                 failures.append(type(error).__name__)
 
         thread = threading.Thread(target=ask, name="actum-keyring", daemon=True)
@@ -278,8 +278,8 @@ class KeyringKey:
 
 
 class FileKey:
-    """A key in a file of the user's own, for a machine without a keyring. Whoever can read all files of the user can
-    read the secrets: the file only keeps a copy of the folder of secrets worthless.
+    """A key in a file of the user's own, for a machine without a keyring. A person who can read all files of the user
+    can read the secrets. The file only makes a copy of the folder of secrets worthless.
 
     Args:
         path: the file, which does not lie in the folder of the secrets.

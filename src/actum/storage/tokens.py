@@ -1,15 +1,15 @@
 """What servers granted: tokens, and the ids under which actum is registered, per user and issuer.
 
 Where there is a key they are kept in the encrypted file of secrets (`secret_file`), as entries that no tool can ask
-for. Where there is no key they stand in a file of their own in plain text, which belongs to one person (mode 0600) and
-is replaced whole, so a reader never sees half of it. Once there is a key, what stands in the plain file is taken over,
-and the plain file is overwritten and deleted.
+for. Where there is no key they are kept in a file of their own in plain text. This file belongs to one person (mode
+0600) and is replaced whole, so a reader never sees half of it. Once there is a key, the content of the plain file is
+taken over, and the plain file is overwritten and deleted.
 
-What is kept is secret: it goes to the server that it was granted for and to the issuer that granted it, never to a
-journal, a log or a model, and `repr` does not show it. Reads are not cached: another process may have refreshed a token
+A token is secret: it goes to the server that it was granted for and to the issuer that granted it, never to a journal,
+a log or a model, and `repr` does not show it. Reads are not cached: another process may have refreshed a token
 meanwhile.
 
-Limits: whoever can read the person's files can read the plain file, and copies of it that a backup, or a file system
+Limits: a user who can read the person's files can read the plain file, and copies of it that a backup, or a file system
 that does not write in place, has kept. On Windows the mode is not kept by the system, and two processes do not exclude
 each other (see `claim_file`).
 """
@@ -202,7 +202,7 @@ class TokenStore:
         return self.path.exists()
 
     def _usable_vault(self, *, writes: bool) -> SecretFile | None:
-        """The vault, after what stands in plain text was taken over; None where there is no key to the vault.
+        """The vault, after plain tokens were taken over; None where there is no key to the vault.
 
         The key is only looked for where something is to be read or written, since a keyring may be slow.
         """
@@ -219,10 +219,10 @@ class TokenStore:
         return vault
 
     def _take_over(self, vault: SecretFile) -> None:
-        """Put what stands in the plain file into the vault, and delete the plain file.
+        """Move the tokens of the plain file into the vault, and delete the plain file.
 
         A process that was killed in the middle of this leaves the plain file, or `_taken_path`, whose tokens are in the
-        vault. What is read from the plain file replaces the vault's: whatever has a key takes over first, so the plain
+        vault. A token from the plain file replaces the vault's: a process with a key takes over first, so the plain
         file was written later.
         """
         with self._changing() as document:

@@ -106,7 +106,7 @@ class Writer:
         return self._thread is not None and self._process != os.getpid()
 
     def pardon(self, run_id: str) -> None:
-        """Let a failed run be written again: whoever asks has claimed it and is going to read what is there."""
+        """Let a failed run be written again: the caller has claimed it and is going to read what is there."""
         self._failed.pop(run_id, None)
         self._lost.discard(run_id)
 
@@ -220,7 +220,7 @@ class Writer:
         except _Anew:
             self._database.rollback()
             self._do(alive)
-        except Exception as error:  # noqa: BLE001  # whoever waits for these jobs hears of it, and their runs fail
+        except Exception as error:  # noqa: BLE001  # the callers that wait for these jobs hear it, and their runs fail
             self._database.rollback()
             if len(alive) == 1 or self._database.is_outage(error):
                 for job in alive:
@@ -265,7 +265,7 @@ class Writer:
         assert job.work is not None
         try:
             job.work(self._database)
-        except Exception as error:  # noqa: BLE001  # whoever waits for it hears of it
+        except Exception as error:  # noqa: BLE001  # the caller that waits for it hears of it
             job.tell(self._told(job, error))
         else:
             job.tell(None)
@@ -309,7 +309,7 @@ def _teller(done: asyncio.Future[T], found: list[T]) -> Callable[[Exception | No
     loop = done.get_loop()
 
     def settle(error: Exception | None) -> None:
-        if done.done():  # whoever waited was cancelled
+        if done.done():  # the waiting task was cancelled
             return
         if error is None:
             done.set_result(found[0])

@@ -20,7 +20,7 @@ from ..writer import Writer
 log = logging.getLogger("actum.journal")
 
 _PARTS = 10**9
-"""Money is kept in whole parts of so many a unit, since no database adds decimals as we do."""
+"""Money is kept in whole numbers, this many to a unit, since no database adds decimals as we do."""
 _ADD = """INSERT INTO used VALUES (?, ?, ?, ?) ON CONFLICT (name, minute)
     DO UPDATE SET tokens = used.tokens + excluded.tokens, cost = used.cost + excluded.cost"""
 

@@ -3,9 +3,9 @@
 A key is a row of the table `keys`. No row is ever deleted here: the id of a revoked key stays taken, so that the record
 never means two keys by one id.
 
-Whoever checks keys holds them in memory and asks `changes` before each check. In SQLite that is a number in the file,
-read over a connection of its own. In PostgreSQL the server tells of each change (`NOTIFY`); while the connection that
-listens is away, `changes` answers None, and each check reads its key from the database.
+The code that checks keys holds them in memory and asks `changes` before each check. In SQLite `changes` is a number in
+the file, read over a connection of its own. In PostgreSQL the server tells of each change (`NOTIFY`); while the
+connection that listens is away, `changes` answers None, and each check reads its key from the database.
 """
 
 from __future__ import annotations

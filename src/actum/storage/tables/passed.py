@@ -18,9 +18,9 @@ from ..writer import Writer
 
 FLUSH_S = 0.05
 ROWS_MAX = 50
-"""So many lines go into one statement."""
+"""The most lines in one statement."""
 _PARTS = 10**9
-"""Money is kept in whole parts of so many a unit, since no database adds decimals as we do."""
+"""Money is kept in whole numbers, this many to a unit, since no database adds decimals as we do."""
 _COLUMNS = "at, tenant, key_id, principal, model, upstream, failed, input_tokens, output_tokens, cost, seconds, payload"
 _SUMS = """SELECT tenant, key_id, principal, model, upstream, count(*), sum(failed), sum(input_tokens),
         sum(output_tokens), sum(cost), avg(seconds)

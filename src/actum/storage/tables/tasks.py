@@ -1,12 +1,12 @@
-"""The list of tasks in the database of a journal: which task is next, and how all of them stand.
+"""The list of tasks in the database of a journal: which task is next, and the state of each.
 
 Each line follows from the records of its run (`core.run.task_line`) and is written in the transaction of the record.
 Three columns are the table's own, and say nothing that the record could contradict: `ready` and `turn` put the tasks in
 the order in which they are taken, and `progress` holds what a running tool told last.
 
 Fairness: within a priority, users take turns. A task that becomes due gets a `turn`, one more than the last turn of its
-user; a user without waiting tasks begins at the lowest turn that waits. The lowest turn is taken first. So whoever has
-10,000 tasks waiting delays another user's task by one.
+user; a user without waiting tasks begins at the lowest turn that waits. The lowest turn is taken first. So a user with
+10,000 waiting tasks delays another user's task by one.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ _FIGURES = f"""SELECT state, priority, count(*), min(CASE WHEN ready != 0 AND ho
 NOT_WAITING, LATER, READY = 0, 1, 2
 """The values of `ready`: the task is not to be begun; when its time has come; it can be taken now."""
 ASKED_MAX = 500
-"""So many tasks are asked for by one statement."""
+"""The most tasks that one statement asks for."""
 PROMOTED_MAX = 1_000
-"""So many tasks at a time are moved to those that can be taken."""
+"""The most tasks that are moved at a time to those that can be taken."""
 
 
 Rows = list[Row]
@@ -211,8 +211,8 @@ class _Taken:
     Args:
         database: the database.
         home: as in `TaskLine`.
-        running_max, tenant_running_max: so many tasks of one user, or of one tenant, may run at a time.
-        without: tasks that are not meant.
+        running_max, tenant_running_max: the most tasks of one user, or of one tenant, that may run at a time.
+        without: tasks to leave out.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class _Taken:
         self._full: list[tuple[str, ...]] = []
 
     def next(self, limit: int) -> list[Row]:
-        """So many tasks, at most, in the order in which they are to be begun."""
+        """At most `limit` tasks, in the order in which they are to be begun."""
         found: list[Row] = []
         passed = set(self._without)
         while len(found) < limit:
