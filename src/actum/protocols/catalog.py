@@ -196,9 +196,9 @@ def search_answer(found: Sequence[tuple[CatalogEntry, int]], size: int, start: i
     """The answer to a search, after the draft.
 
     Args:
-        found: with scores, the best first.
-        size: so many of them are told.
-        start: so many were told before.
+        found: the entries with their scores, the best first.
+        size: the most entries that are told.
+        start: how many entries were told before.
     """
     page = found[start : start + size]
     answer: JsonObject = {"results": [{**_entry(entry), "score": score} for entry, score in page]}

@@ -20,11 +20,11 @@ from ..core.json import Json, JsonObject
 
 BYTES_MAX = 1_000_000
 YAML_BYTES_MAX = 128 * 1024
-"""A definition in YAML may have so many bytes: reading them takes 1 to 1.6 s, and few threads read definitions."""
+"""The most bytes of a definition in YAML: reading them takes 1 to 1.6 s, and few threads read definitions."""
 DEPTH_MAX = 64
 VALUES_MAX = 400_000
 REPEATED_BYTES_MAX = 4 * BYTES_MAX
-"""A text may have so many bytes, values so deep in each other, and so many values and bytes with those that aliases
+"""The limits of a text: its bytes, the depth of its values, and its values and bytes together with those that aliases
 repeat."""
 
 Place = tuple[str | int, ...]
@@ -108,7 +108,7 @@ class _YamlEvent(Protocol):
 
 
 class _Frame(Struct):
-    """A list or an object of which the end has not come yet."""
+    """A list or an object whose end has not come yet."""
 
     value: JsonObject | list[Json]
     place: Place

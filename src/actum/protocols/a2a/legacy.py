@@ -207,8 +207,8 @@ class LegacySend(Struct, frozen=True, kw_only=True):
         session_id: the conversation; empty where the client leaves it to the server.
         streams: whether the client wants to hear what happens (`tasks/sendSubscribe`).
         push: where to send news; None for nowhere.
-        history_length: so many messages of the history are wanted in the answer; None for what the server thinks best.
-        metadata: what a program says beside it.
+        history_length: how many messages of the history are wanted in the answer; None leaves that to the server.
+        metadata: further data of a program.
     """
 
     task_id: str
@@ -386,8 +386,8 @@ def encode_task(task: A2ATask, *, task_id: str, history_length: int | None = Non
 
     Args:
         task: the task.
-        task_id: what its client calls it.
-        history_length: so many of the latest messages are told; None for all, 0 for none.
+        task_id: the id that its client gave it.
+        history_length: how many of the latest messages are told; None for all, 0 for none.
     """
     history = task.history[-history_length:] if history_length else task.history
     wire = _WireTask(

@@ -80,11 +80,12 @@ class A2AMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         role: who says it.
         parts: what is said.
-        id: made by whoever says it; the protocol of April 2025 has none.
-        context_id, task_id: the conversation and the task that the message belongs to; empty where it is not said.
+        id: made by the sender; the protocol of April 2025 has none.
+        context_id, task_id: the conversation and the task that the message belongs to; empty where the message does not
+            say.
         references: other tasks that the message is about.
         extensions: addresses of the extensions that the message uses.
-        metadata: what a program says beside it.
+        metadata: further data of a program.
     """
 
     role: Role

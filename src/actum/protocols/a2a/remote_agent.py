@@ -37,19 +37,19 @@ class RemoteAgent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """An agent that is reached by A2A; the table `[a2a.NAME]` of the settings.
 
     Attributes:
-        url: of the agent, or of its card.
-        name: what it is called here, and the name of its tool; made of the host where it is left out.
+        url: the address of the agent, or of its card.
+        name: the name of the agent here, and of its tool; made of the host where it is left out.
         headers: sent to the origin of `url` and nowhere else. `${secret:NAME}` is the secret of the user on whose
             behalf the call is made.
         credentials: by the name of a security scheme of the card: the name of the secret that holds the key, the token,
             or `user:password`; or the client of this program, for schemes of OAuth and OpenID Connect.
         key_hosts: hosts whose keys may sign the card. A card that is signed by a key from elsewhere counts as not
             verified.
-        wait_s: for so many seconds a call follows the agent's task. After that the call waits on record.
-        silence_s: so long an agent may say nothing at all while it is listened to.
+        wait_s: the seconds for which a call follows the agent's task. After that the call waits on record.
+        silence_s: how long an agent may be silent while it is listened to.
 
     Raises:
-        ValueError: the address or the name can not be.
+        ValueError: the address or the name is not valid.
     """
 
     url: str

@@ -1,7 +1,8 @@
 """Values in addresses and paths.
 
-A value at the beginning of an address is an address: it is kept as it is, and whoever sends the request judges where it
-leads. Every other value stands in the host, in one segment of the path, or in the query, and stays there.
+A value at the beginning of an address is an address: it is kept as it is, and the code that sends the request judges
+where it leads. Every other value is part of the host, of one segment of the path, or of the query, and can not leave
+its place.
 """
 
 from __future__ import annotations

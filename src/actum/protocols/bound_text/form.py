@@ -161,10 +161,10 @@ class _PartPlace:
             self._header = None
 
     def is_in_header(self) -> bool:
-        """Whether a value stands within quotes in the header of a part.
+        """Whether a value is within quotes in the header of a part.
 
         Raises:
-            NoPlace: the value stands in a header without quotes, or in no part.
+            NoPlace: the value is in a header without quotes, or in no part.
         """
         if not self._has_begun:
             raise NoPlace("expected the value inside of a part of the form")

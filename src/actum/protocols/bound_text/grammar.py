@@ -56,7 +56,7 @@ def bind_statement(parts: Parts) -> str:
     """A statement, such as one of SQL. Values are parameters of a statement, and never its text.
 
     Raises:
-        NoPlace: a value stands in the statement.
+        NoPlace: the statement holds a value.
     """
     if len(parts) > 1 and any(isinstance(part, Given) and part.encoded != "raw" for part in parts):
         raise NoPlace("expected no value in a statement: give it to the tool as a parameter of the statement")

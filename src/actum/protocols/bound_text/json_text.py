@@ -72,7 +72,7 @@ def _text_of(part: Part) -> str:
 
 
 def structured(parts: Sequence[str | T], text: Callable[[list[str | T]], Json], value: Callable[[T], Json]) -> Json:
-    """A JSON text with references as a value, in which each reference stands where its author put the reference.
+    """A JSON text with references as a value, with each reference where its author put it.
 
     Args:
         parts: words and references.
@@ -80,7 +80,7 @@ def structured(parts: Sequence[str | T], text: Callable[[list[str | T]], Json], 
         value: what a reference outside of quotes becomes.
 
     Raises:
-        NoPlace: the text around the references is no JSON, or a reference stands in the name of a member.
+        NoPlace: the text around the references is not JSON, or the name of a member holds a reference.
     """
     skeleton = "".join(_skeleton([part if isinstance(part, str) else Later(str(at)) for at, part in enumerate(parts)]))
     return _rebuilt(_read(skeleton)[0], parts, text, value)

@@ -30,7 +30,7 @@ _NO_TEXT = frozenset({"script", "style", "iframe", "noscript", "xmp", "noembed",
 """Elements of HTML whose content is no text with entities."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 TAGS_MAX = 100_000
-"""Words of the author, and values that are declared as markup, may have so many marks of tags before a value."""
+"""The most marks of tags before a value, in the author's words and in values that are declared as markup."""
 _ELSEWHERE = "expected the value between tags, or within a quoted attribute"
 
 

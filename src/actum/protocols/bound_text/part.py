@@ -57,7 +57,7 @@ Parts = Sequence[Part]
 
 
 VALUES_MAX = 1_000
-"""So many values stand in an address, a header or a text of markup; more are refused."""
+"""The most values in an address, a header or a text of markup; more are refused."""
 
 
 def check_count(parts: Parts) -> None:

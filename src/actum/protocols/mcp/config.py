@@ -132,6 +132,6 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _held_by(jail: McpJail) -> list[Json]:
-    """What a jail opens. A wider jail is another server to whoever approved the narrow one."""
+    """What a jail opens. Who approved a narrow jail has not approved a wider one: that is another server."""
     lists = (jail.read, jail.write, *((jail.hosts,) if jail.hosts else ()))
     return [[*sorted(entries)] for entries in lists]

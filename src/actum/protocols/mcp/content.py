@@ -66,7 +66,7 @@ def contents_of(raw: JsonObject) -> tuple[Part, ...]:
 
 
 def messages_of(raw: JsonObject) -> tuple[Message, ...]:
-    """The messages of a `GetPromptResult`. They are a stranger's words, whoever they are put in the mouth of."""
+    """The messages of a `GetPromptResult`. They are a stranger's words, whatever role they claim."""
     return tuple(
         Reply(parts) if message.get("role") == "assistant" else UserMessage(parts)
         for message in _blocks(raw.get("messages"))

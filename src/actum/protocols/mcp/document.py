@@ -81,7 +81,7 @@ _IGNORED: dict[str, str] = {
 _TEXTS = ("command", "cwd", "url", "transport", "era")
 _FIELDS = tuple(name for name in McpServer.__struct_fields__ if name != "name")
 MILLISECONDS_FROM = 3_600
-"""A time limit from so many on is taken for milliseconds, as some clients write it."""
+"""A time limit of this number or more is taken for milliseconds, as some clients write it."""
 
 
 class Read(Struct, frozen=True):

@@ -1,11 +1,11 @@
 """What a tool of an MCP server is called here: the name of its server before its own. Pure.
 
 `files` and `read` make `files_read`. The name of the server is the one that we gave it, never what it calls itself. No
-two tools have one name, whatever their servers call them, so that none can stand in for another's: a name can be split
-into its halves in one way only, or it ends in a hash of both. It depends on its halves alone, so that it stays the same
-when other servers come and go.
+two tools have one name, whatever their servers call them, so that no tool can pass for another's: a name can be split
+into its halves in one way only, or it ends in a hash of both. A name depends on its halves alone, so that it stays the
+same when other servers come and go.
 
-The way back is a table: whoever made the names keeps them.
+The way back is a table, which the code that made the names keeps.
 """
 
 from __future__ import annotations

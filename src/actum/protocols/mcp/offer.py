@@ -43,12 +43,12 @@ class PromptArgument(Struct, frozen=True, omit_defaults=True):
 
 
 class PromptOffer(Struct, frozen=True, omit_defaults=True):
-    """A conversation that a server begins for whoever picks it.
+    """A conversation that a server begins for a user who picks it.
 
     Attributes:
-        name: by which it is asked for.
+        name: the name by which it is asked for.
         title, description: for people.
-        arguments: what it can be given.
+        arguments: the arguments that it takes.
     """
 
     name: str

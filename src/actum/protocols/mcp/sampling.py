@@ -43,7 +43,7 @@ from .content import (
 )
 
 BLOCKS_MAX = 1_000
-"""So many blocks may a client's answer have."""
+"""The most blocks of a client's answer."""
 _STOPPED = frozenset({"stop_sequence", "stopSequence"})
 
 

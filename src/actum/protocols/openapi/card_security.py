@@ -66,8 +66,8 @@ def _scheme(name: str, said: JsonObject) -> SecurityScheme | None:
 
 
 def needed_by(card: JsonObject) -> tuple[dict[str, tuple[str, ...]], ...]:
-    """The alternatives of which a caller needs one: each the names of schemes that go together, with their scopes. A
-    card that names schemes and no requirement needs any one of them.
+    """The alternatives; a caller needs one of them. Each has the names of schemes that go together, with their scopes.
+    A card that names schemes and no requirement needs any one of them.
 
     >>> needed_by({"securityRequirements": [{"schemes": {"login": {"list": ["read"]}}}]})
     ({'login': ('read',)},)

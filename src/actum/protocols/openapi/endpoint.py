@@ -123,7 +123,7 @@ class _Request:
     Attributes:
         server: the base address.
         types: the arguments of the tool, with their types.
-        values: what stands in each parameter, by place and name.
+        values: the value of each parameter, by place and name.
         body: the template of the body.
     """
 

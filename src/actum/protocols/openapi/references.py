@@ -69,7 +69,7 @@ class Node(NamedTuple):
 
 
 def escape(key: str) -> str:
-    """A key as it stands in a JSON pointer."""
+    """A key, escaped for a JSON pointer."""
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
 
 

@@ -1,10 +1,11 @@
 """Small JSON Schemas (2020-12) out of the schemas of API documents.
 
-What validates stays, what only decorates goes. A referenced schema that is used once is put in its place; one that is
-used more often, or that contains itself, stands in `$defs`. What is left is cut at a depth until it fits.
+Keywords that validate stay, those that only decorate go. A referenced schema that is used once is put in its place; one
+that is used more often, or that contains itself, goes to `$defs`. The rest is cut at a depth until it fits.
 
 Limits: `discriminator` is dropped, `oneOf` stays as it is; `$dynamicRef` is read like `$ref`. A pattern that the
-validator does not know is dropped, with what would refuse good values without the pattern, and is told.
+validator does not know is dropped, together with the keywords that would refuse good values without it, and this is
+reported.
 """
 
 from __future__ import annotations
@@ -392,10 +393,10 @@ def _of(value: Json, key: str) -> Json:
 
 
 class _Cutting:
-    """Cuts what is deeper than so many levels.
+    """Cuts schemas that are deeper than a number of levels.
 
     Attributes:
-        refs: the names of the `$defs` that what was kept refers to, each with its level, as often as it is used.
+        refs: the names of the `$defs` that the kept parts refer to, each with its level, as often as it is used.
     """
 
     def __init__(self, depth: int) -> None:
