@@ -49,8 +49,8 @@ VISIBILITY_S = 7 * 86_400
 message that comes again all the same ends at the claim of the run.
 """
 AHEAD = 100
-"""The most messages in the broker. What waits in the list keeps its turn and its priority; what stands in
-the broker has lost both.
+"""The most messages in the broker. A task that waits in the list keeps its turn and its priority; a message in the
+broker has lost both.
 """
 POLL_S = 1.0
 MORE_S = 0.05
@@ -85,7 +85,7 @@ def celery_app(broker: str, *, visibility_s: float = VISIBILITY_S) -> Celery:
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         worker_prefetch_multiplier=1,
-        worker_enable_remote_control=False,  # whoever reaches the broker could end the workers
+        worker_enable_remote_control=False,  # a client that reaches the broker could end the workers
         worker_send_task_events=False,
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
@@ -145,8 +145,8 @@ class Broker:
     async def last_depth(self) -> int | None:
         """How many messages waited when that was last asked; None where the broker can not be reached.
 
-        A broker that hangs answers late. So the question is asked in the background, and whoever wants to know gets
-        the last answer soon.
+        A broker that hangs answers late. So the question is asked in the background, and the caller gets the last
+        answer soon.
         """
         now = time.monotonic()
         if self._asking is None and now - self._asked >= ASKED_S:
@@ -183,7 +183,7 @@ class Broker:
         try:
             async with asyncio.timeout(2 * BROKER_S):
                 return await asyncio.get_running_loop().run_in_executor(self._thread, what)
-        except Exception as error:  # of Celery, kombu or the client; whoever asked hears of it as `BrokerAway`
+        except Exception as error:  # of Celery, kombu or the client; the caller hears of it as `BrokerAway`
             raise BrokerAway("the broker can not be reached: {why}", why=str(error) or type(error).__name__) from error
 
     def _depth(self) -> int:
@@ -485,7 +485,7 @@ class CeleryWorker:
         return True
 
     async def _is_full(self, line: TaskLine) -> bool:
-        """Whether so many tasks of this user or tenant run that there may be no more."""
+        """Whether this user or tenant already runs as many tasks as are allowed."""
         most, most_of_tenant = self._limits.running, self._limits.running_tenant
         if most is not None:
             counts = await self._index.counts(tenant=line.tenant, principal=line.principal, state="running")

@@ -1,10 +1,10 @@
-"""What may come out of the queue of the broker: ids of runs, and nothing else.
+"""The transport that lets only ids of runs come out of the broker's queue.
 
 Celery and its library kombu trust the broker. A message that is no JSON ends a worker, and a message with a strange
-header takes up a place of the worker for good. Whoever can write to the broker could stop all workers that way. So a
-message is read here before Celery hears of it. The id of the run and the tag for the acknowledgement are taken out of
-the message, and Celery gets a message that is made here of these two. A message in which they are not found is dropped.
-That loses nothing: the list of tasks still says what is to be done.
+header takes up a place of the worker for good. A client that can write to the broker could stop all workers that way.
+So a message is read here before Celery hears of it. The id of the run and the tag for the acknowledgement are taken out
+of the message, and Celery gets a message that is made here of these two. A message in which they are not found is
+dropped. That loses nothing: the list of tasks still says what is to be done.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def message_for_celery(message: TaskMessage, queue: str) -> JsonObject:
 
 
 class Channel(redis.Channel):  # type: ignore[misc]  # kombu has no types
-    """A channel out of which ids of runs come, and nothing else."""
+    """A channel that hands out ids of runs, and nothing else."""
 
     def basic_consume(
         self, queue: str, no_ack: bool, callback: Callable[[object], object], consumer_tag: str, **kwargs: object

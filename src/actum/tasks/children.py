@@ -1,4 +1,4 @@
-"""`TaskChildren`: carries tasks out in child processes of this one, whoever says which tasks.
+"""`TaskChildren`: carries tasks out in child processes of this one. Others choose the tasks.
 
 Only a process can be ended whatever it does: at its time limit a child and all that it started get SIGTERM, then
 SIGKILL. Children are started fresh and never forked, since a fork inherits claims (`docs/decisions/0006`). A child
