@@ -25,7 +25,7 @@ EVERYWHERE = ("", "0.0.0.0", "::", "[::]")
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """Who may come in.
+    """Who may use the server.
 
     Attributes:
         verifier: checks the token that each request has to show; None to want no token. A `WantedLater` wants tokens
@@ -33,9 +33,10 @@ class Access(Struct, frozen=True, kw_only=True):
         resource: this server's address as clients write it; its tokens are meant for this address.
         issuer: who grants the tokens; published, so that clients find their way there. Empty where there are only keys.
         scopes: the scopes that each request needs.
-        names: under which the server is reached, beside those that follow from where it listens: `example.org`.
-        origins: of pages in a browser that may speak to it, beside its own: `https://example.org`.
-        insecure: whoever reaches the server may come in, although others than this machine do.
+        names: further host names under which the server is reached, beside those that follow from where it listens:
+            `example.org`.
+        origins: origins of web pages that may send requests to the server, beside its own: `https://example.org`.
+        insecure: every client that reaches the server may use it, although others than this machine reach it.
     """
 
     verifier: Verifier | None = None
@@ -48,7 +49,7 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 LOCAL = Access()
-"""Whoever is on this machine."""
+"""Every client on this machine, and no other."""
 
 
 class Accepted(NamedTuple):

@@ -1,8 +1,8 @@
-"""What a caller has to pass at every port of a server: failed keys are slowed down, and each caller has only so many
-requests under way.
+"""What a caller has to pass at every port of a server: failed keys are slowed down, and the number of requests that
+each caller has under way is limited.
 
-The application looks at this for HTTP. A door that also answers at a port of its own, such as gRPC, is a `OwnPort`: the
-application hands the same `Admission` to this door, so that both ports count together.
+The application asks the `Admission` for HTTP. A route group that also answers at a port of its own, such as gRPC, is an
+`OwnPort`: the application hands the same `Admission` to this group, so that both ports count together.
 
 This file loads a web framework: import it only where a server is to run.
 """

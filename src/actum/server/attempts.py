@@ -41,17 +41,17 @@ from .verifier import Verifier
 log = logging.getLogger("actum.server")
 
 FREE_PER_KEY = 5
-"""So many tries of one address with one key id may fail before the next has to wait."""
+"""How many tries of one address with one key id may fail before the next has to wait."""
 FREE_PER_ADDRESS = 20
-"""So many tries of one address may fail, whatever was tried."""
+"""How many tries of one address may fail, with any key, before the next has to wait."""
 WAIT_MAX_S = 60.0
 FORGET_S = 900.0
 """Seconds without a failed try after which earlier ones do not count any more."""
 ADDRESSES_MAX = 10_000
 GOOD_MAX = 10_000
-"""So many addresses with their pairs, and so many good tokens, are remembered."""
+"""The most addresses with their pairs, and the most good tokens, that are remembered."""
 RECORDED_MAX = 20
-"""So many pairs of an address and an id stand on record for a minute."""
+"""The most pairs of an address and an id that are put on record for one minute."""
 MINUTE_S = 60.0
 
 Put = Callable[[str, JsonObject], Awaitable[None]]
@@ -68,7 +68,7 @@ def recorded_in(journal: Journal) -> Put:
 
 
 class TooManyAttempts(ActumError):
-    """Too many tries have failed: whoever it is has to wait. A web server answers 429 with `Retry-After`.
+    """Too many tries have failed: the client has to wait. A web server answers 429 with `Retry-After`.
 
     Attributes:
         retry_after_s: whole seconds to wait.
@@ -115,9 +115,10 @@ class Attempts:
 
         Args:
             verifier: checks it.
-            address: of whoever makes the request, as far as proxies are believed; empty where nobody knows it.
+            address: the address of the client, as far as proxies are believed; empty where it is unknown.
             token: the text that was shown.
-            name: what the tries are counted and recorded by where the token is no key; the id of the key by default.
+            name: the name under which tries are counted and recorded where the token is no key; the id of the key by
+                default.
 
         Returns:
             Whose token this is; None when it is not valid, which counts as a failed try.
@@ -158,7 +159,7 @@ class Attempts:
         told: list[Json] = [{"address": place, "key": key, "count": count} for (place, key), count in tries.items()]
         try:
             await self._put("login.refused", {"minute": began, "tries": told, "others": others})
-        except JournalError:  # whoever waits here wants to come in, and has nothing to do with it
+        except JournalError:  # the caller that waits here has nothing to do with it
             log.exception("refused tries could not be put on record")
 
     def _wait_s(self, place: str, key_id: str, now: float) -> float:
@@ -187,7 +188,7 @@ class Attempts:
             self._good.popitem(last=False)
 
     def _mark(self, token: str) -> bytes:
-        """What a token is known by again, of which nobody finds out the token."""
+        """A keyed digest by which a token is recognised, and that does not reveal the token."""
         return hashlib.blake2b(token.encode("utf-8", "surrogatepass"), key=self._salt, digest_size=16).digest()
 
     async def _note(self, place: str, key_id: str) -> None:

@@ -34,7 +34,7 @@ from ..transport.guard import Guard
 from ..transport.http import HttpFailure
 
 ALGORITHMS = ("ES256", "ES384", "ES512", "EdDSA", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512")
-"""Asymmetric ones: with a shared key whoever checks could also issue."""
+"""Asymmetric ones: with a shared key a server that checks tokens could also issue them."""
 LEEWAY_S = 30.0
 KEYS_S = 600.0
 """How long an issuer's published keys are believed."""
@@ -125,7 +125,7 @@ class SignedTokens:
         return checked.identity if checked is not None else None
 
     async def check(self, token: str) -> Checked | None:
-        """Check a token of which more is asked than whose it is, such as the `nonce` of an ID token.
+        """Check a token whose claims are needed, too, such as the `nonce` of an ID token.
 
         Args:
             token: as for `verify_token`.
@@ -190,10 +190,10 @@ class SignedTokens:
 
 
 class AskedTokens:
-    """Tokens of any form, of which their issuer is asked each time (RFC 7662).
+    """Tokens of any form. Their issuer is asked about each, each time (RFC 7662).
 
     Args:
-        issuer: whose; with its introspection endpoint.
+        issuer: the issuer of the tokens, with its introspection endpoint.
         fetcher, clock: as in `SignedTokens`.
 
     Raises:

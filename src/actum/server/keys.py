@@ -178,27 +178,27 @@ async def with_stored_keys(
     scopes: Sequence[str] = (),
     clock: Clock | None = None,
 ) -> Entrance:
-    """Let those in as well who have a key that is kept beside the journal.
+    """Let clients use the server who have a key that is kept beside the journal.
 
     Once a key was made for a journal, its servers want a key of everybody, also of programs on the same machine. A
     server that is running then wants keys within a second. That stays so when all keys were revoked or have ended: a
     revoked key opens nothing.
 
     A server that others than this machine can reach, and for whose journal nobody ever made a key, makes the first key
-    if a person can be shown the text of the key. What a service or a container prints stands in a log, so that it is
+    if a person can be shown the text of the key. The output of a service or a container goes to a log, so that this is
     refused there.
 
     Args:
-        access: who may come in by what else was set.
+        access: who may use the server by other settings.
         journal: keeps the keys.
         host: where the server listens.
         by: the person, or the user of this process.
-        is_person: a person sits at the terminal, and is the only one who reads what is shown there.
+        is_person: a person is at the terminal, and is the only one who reads it.
         scopes: what the first key allows.
         clock: the time.
 
     Returns:
-        Who may come in now.
+        Who may use the server now.
 
     Raises:
         UsageError: others than this machine would reach the server, and there is no key for them.

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 COMPARED_MAX = 60
-"""So many names are compared letter by letter: that takes some 60 µs each."""
+"""The most names that are compared letter by letter: that takes some 60 µs each."""
 
 
 def near_names(name: str, names: Sequence[str], most: int) -> list[str]:
     """The names that come nearest.
 
     Args:
-        name: the name that there is not.
-        names: the names that there are. Of many only those are compared that begin like the name.
-        most: so many at most.
+        name: the unknown name.
+        names: the known names. Of many, only those that begin like the name are compared.
+        most: the most names that are returned.
 
     >>> near_names("pric", ["desk", "price"], 3)
     ['price']

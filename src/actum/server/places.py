@@ -27,11 +27,11 @@ class Places:
 
         Args:
             caller: who takes it.
-            each_max: so many may one caller hold.
-            all_max: so many may all callers hold together.
+            each_max: the most places that one caller may hold.
+            all_max: the most places that all callers may hold together.
 
         Returns:
-            Empty where the place was taken; else whose limit is reached. Where both are, it is the caller's.
+            Empty where the place was taken; else whose limit is reached. Where both limits are, the caller's.
         """
         if self._held[caller] >= each_max:
             return "caller"

@@ -20,7 +20,7 @@ ProxyHeader = Literal["x-forwarded", "forwarded"]
 Header = tuple[bytes, bytes]
 
 HOPS_MAX = 20
-"""So many proxies in a row are looked at."""
+"""The most proxies in a row that are looked at."""
 _PAIR = re.compile(r'\s*(?P<name>[A-Za-z]+)\s*=\s*(?:"(?P<quoted>[^"\\]*)"|(?P<plain>[^\s";,]*))\s*')
 _SCHEMES = ("http", "https")
 

@@ -27,7 +27,7 @@ class HttpRefusal(Exception):
 
     Args:
         status: of the response.
-        detail: a sentence for whoever made the request.
+        detail: a sentence for the client.
         headers: of the response, beside those of its body.
         values: what is put into the detail, where the detail is a template.
     """

@@ -22,7 +22,7 @@ from .refusal import Headers, HttpRefusal
 IDENTITY = "actum.identity"
 """Under this key the scope of a request holds who makes the request."""
 REQUEST_ID = "actum.request_id"
-"""Under this key the scope of a request holds the id under which the request stands in the log."""
+"""Under this key the scope of a request holds the id that the request has in the log."""
 
 
 class RouteGroup(Protocol):
@@ -56,7 +56,7 @@ class NeedsScopes(Protocol):
 
 @runtime_checkable
 class OpenRoutes(Protocol):
-    """A route group of which some paths are for those who have no key yet, such as a page to log in."""
+    """A route group with some paths for clients that have no key yet, such as a page to log in."""
 
     @property
     def open_paths(self) -> Collection[str]:
@@ -125,7 +125,7 @@ class OwnWords(Protocol):
 
         Args:
             refusal: of a request to this route group.
-            scope: of the request; at `REQUEST_ID` it holds the id under which the request stands in the log.
+            scope: of the request; at `REQUEST_ID` it holds the id that the request has in the log.
         """
 
 

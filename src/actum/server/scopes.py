@@ -35,7 +35,7 @@ def allows(who: Identity, wanted: Collection[str]) -> bool:
 
     Args:
         who: the caller.
-        wanted: the scopes, of which one is enough; empty where every caller may.
+        wanted: the scopes; one of them is enough. Empty where every caller may.
 
     >>> allows(Identity(scopes=("runs",)), ("runs", "tools")), allows(Identity(), ("runs",))
     (True, False)

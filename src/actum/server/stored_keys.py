@@ -118,7 +118,7 @@ class StoredKeys:
         """Whether a key may be used now. A key that is seen to have ended stays so, also when the clock goes back."""
         now = self._clock.now()
         if not key.is_valid(now) and key.sha256 and not key.revoked_at:
-            with suppress(ActumError):  # it is refused all the same, and whoever sees it next tries again
+            with suppress(ActumError):  # it is refused all the same, and the next process that sees it tries again
                 await self._in_time(self._store.revoke(key.id, at=now, by=CLOCK))
         return key.is_valid(now)
 

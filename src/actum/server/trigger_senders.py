@@ -1,8 +1,10 @@
-"""`TriggerSenders`: checks who sends an event to the door of the triggers.
+"""`TriggerSenders`: checks who sends an event to a trigger.
 
-a secret    whoever signs with it, or shows it, in the form that the trigger names
-a2a         a remote agent that sends news of a task: it shows the secret as the token of the task, and may sign
-neither     whoever has a key of the server with the scope `runs`
+The settings of the trigger say which senders are let in:
+
+    a secret    a sender that signs with the secret, or shows it, in the form that the trigger names
+    a2a         a remote agent that sends news of a task: it shows the secret as the token of the task, and may sign
+    neither     a client with a key of the server that has the scope `runs`
 """
 
 from __future__ import annotations
@@ -132,5 +134,5 @@ class TriggerSenders:
 
 
 def unknown_trigger() -> Refusal:
-    """What is said of a trigger that is not there, or not for whoever asks."""
+    """The answer for a trigger that does not exist, or not for this caller."""
     return Refusal(404, "unknown_trigger", "There is no such trigger.")

@@ -118,11 +118,11 @@ class Keys:
 
 
 class SharedKey:
-    """One key for everybody who may come in: the `Verifier` of a small set-up.
+    """One key for all clients: the `Verifier` of a small set-up.
 
     Args:
         key: the text of the key.
-        principal: the user on whose behalf whoever shows the key is served.
+        principal: the user on whose behalf clients with the key are served.
         speaks_for: as in `Identity`.
         scopes: what the key allows.
 

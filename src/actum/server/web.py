@@ -50,7 +50,7 @@ SEND_S = 30.0
 CONNECTIONS_MAX = 2_000
 CONNECTIONS_PER_ADDRESS_MAX = 200
 END_S = 20
-"""What is still under way so many seconds after the server was told to end is broken off."""
+"""Seconds after the server was told to end at which requests that are still under way are broken off."""
 READ_BYTES_MAX = 32 * 1024
 """The most bytes of a client that are read between two turns of the event loop: the parser makes some calls for each
 header, for each piece of a body and for each of several requests, and the shortest has a few bytes."""
@@ -62,10 +62,10 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """What clients may ask of connections.
 
     Attributes:
-        connections_max: so many may be open.
-        connections_per_address_max: so many from one address; a proxy that is believed may have as many as there are.
+        connections_max: the most connections that may be open.
+        connections_per_address_max: the most from one address; a proxy that is believed may have all of them.
         headers_s: seconds in which headers have to arrive.
-        header_bytes_max: how long they may be.
+        header_bytes_max: the most bytes of the headers.
         send_s: seconds for which a client may read nothing of what waits for it.
     """
 
@@ -207,7 +207,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvi
             self.transport.abort()
 
     def _hang_up_with(self, status: int) -> None:
-        """Say why, and hang up: no request was read of which an application could say so."""
+        """Say why, and hang up: there is no whole request that an application could answer."""
         again = "retry-after: 1\r\n" if status in (429, 503) else ""
         head = f"HTTP/1.1 {status} {phrase(status)}\r\n{again}content-length: 0\r\nconnection: close\r\n\r\n"
         self.transport.write(head.encode())
@@ -262,10 +262,10 @@ def tls(certificate: str, key: str) -> ssl.SSLContext:
 
     Args:
         certificate: the file with the certificate, and those between it and the root.
-        key: the file with the private key; empty where it stands in the same file.
+        key: the file with the private key; empty where the same file holds it.
 
     Raises:
-        OSError, ssl.SSLError: they can not be read, or do not belong together.
+        OSError, ssl.SSLError: the files can not be read, or do not belong together.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, key or None)
@@ -323,11 +323,11 @@ async def serve(
     """Serve an application until the process is told to end.
 
     Args:
-        application: what answers.
-        listener: where; it listens already.
+        application: the application that answers.
+        listener: the socket, which listens already.
         connections: their limits.
         context: for TLS; None for plain HTTP.
-        end_s: what is still under way after so many seconds is broken off.
+        end_s: seconds after which requests that are still under way are broken off.
         reload: called when the process is told to read its settings anew.
         beside: other apps.
 

@@ -153,7 +153,7 @@ class WebApplication:
     Args:
         groups: what is served.
         settings: what the application looks at.
-        who: on whose behalf whoever comes is served where no key is wanted.
+        who: the user on whose behalf clients are served where no key is wanted.
         ready: whether requests can be answered; always, when it is left out.
         metrics: counts; None to count nothing.
         shows_metrics: the counts are served at `/metrics`, for those with the scope `metrics`.

@@ -1,8 +1,8 @@
 """A task of A2A and its events, as a fold of the entries of its run. Pure.
 
-Whoever reads the same entries gets the same task: the process that carries the run out, another one, and one that was
-started later. The id of the task is that of the run; the context is the conversation, or the run itself where the run
-belongs to no conversation.
+Every process that reads the same entries gets the same task: the one that carries the run out, another one, and one
+that was started later. The id of the task is that of the run; the context is the conversation, or the run itself where
+the run belongs to no conversation.
 """
 
 from __future__ import annotations

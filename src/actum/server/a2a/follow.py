@@ -92,7 +92,7 @@ class LiveTasks:
                 del self._listeners[run_id]
 
     def emitter(self, run_id: str, emit: Callable[[Event], None]) -> Callable[[Event], None]:
-        """What is told each event of a run: `emit`, and whoever listens."""
+        """A function that is told each event of a run, and passes it to `emit` and to all listeners."""
 
         def tell(event: Event) -> None:
             emit(event)
@@ -156,8 +156,8 @@ class FollowedTask:
         journal: may be written to by another process.
         clock: says when to look again.
         live: the tasks under way in this process.
-        job: what carries the run out in this process now; None where nothing does.
-        tenant: on behalf of which tenant the run is followed.
+        job: the job that carries the run out in this process now; None where there is none.
+        tenant: the tenant on whose behalf the run is followed.
         listener: has listened since before the run was begun or gone on with, so that no word is missing; None where
             words are not told before they are on record.
     """

@@ -1,8 +1,8 @@
 """`TaskService`: every method of the protocol over runs, in values of A2A. Each version and binding translates to it.
 
 A message begins a run of an agent, which this process carries out in a task of its own: a client that hangs up ends
-nothing. A message on a task answers what its run waits for. A run whose process has ended is gone on with by whoever is
-asked about it next: nothing that is on record is done again.
+nothing. A message on a task answers the question that its run waits for. A run whose process has ended is gone on with
+by the next process that is asked about it: nothing that is on record is done again.
 
 A message that comes again, with the same id and the same content from the same caller, joins its task as long as the
 task is worked on.

@@ -43,8 +43,8 @@ def state_of(ended: Ended | None, waiting: Sequence[Pending], queue: TaskState |
 
     Args:
         ended: the latest end or pause of the run; None where there is none, or somebody went on with the run since.
-        waiting: what the run waits for.
-        queue: how the run stands in the queue of tasks; None where the run is no task.
+        waiting: the questions that the run waits for.
+        queue: the state of the run in the queue of tasks; None where the run is not a task.
 
     >>> state_of(Ended("stopped", "", "cancelled"), [])
     'canceled'

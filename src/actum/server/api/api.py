@@ -443,7 +443,7 @@ class Api:
             return Start(new_id("run"))
         who = asked.who
         named = hashlib.sha256(_sorted.encode([who.tenant, who.principal, asked.key])).hexdigest()
-        # Keyed, so that a secret argument can not be guessed from the digest by whoever reads the journal.
+        # Keyed, so that a secret argument can not be guessed from the digest by a reader of the journal.
         said = _sorted.encode([asked.operation, dict(asked.names), asked.body])
         return Start(f"run_{named[:32]}", hmac.digest(asked.key.encode(), said, "sha256").hex()[:32])
 
@@ -591,7 +591,7 @@ class Api:
 
 
 async def wait_for(job: RunJob) -> None:
-    """Wait until a job has ended, however it ends. Whoever waits may be cancelled; the job is not."""
+    """Wait until a job has ended, however it ends. A cancelled wait does not cancel the job."""
     await asyncio.wait([job.task])
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from .api import Api  # agents and workflows, which the completion of a command needs none of
 
 AUDIT_RUNS = 100
-"""So many runs at most are read for one part of the audit."""
+"""The most runs that are read for one part of the audit."""
 AUDIT_ENTRIES = 1000
-"""After so many entries no further run is read for one part of the audit: some runs are long."""
+"""The number of entries after which no further run is read for one part of the audit: some runs are long."""
 
 
 class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):

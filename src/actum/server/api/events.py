@@ -14,7 +14,7 @@ from ...core.interfaces import Clock
 from ...features.operation import Events
 
 COMMENT_S = 15.0
-"""After so many seconds without an event a comment is sent, so that no proxy takes the connection for a dead one."""
+"""Seconds without an event after which a comment is sent, so that no proxy takes the connection for a dead one."""
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),

@@ -1,7 +1,8 @@
-"""`/v1/keys`: the keys with which clients come in at a server: list, make, revoke.
+"""`/v1/keys`: the keys of a server's clients: list, make, revoke.
 
-Whoever makes a key lets somebody in. So this needs the scope `admin`, nobody gives a key more than they have, and a
-server that wants no key of anybody changes none over HTTP. A key belongs to the tenant of whoever makes it.
+A new key lets somebody use the server. So this needs the scope `admin`, a caller can not give a key more rights than
+the caller has, and a server that wants no keys changes none over HTTP. A key belongs to the tenant of the caller who
+makes it.
 """
 
 from __future__ import annotations
@@ -226,7 +227,8 @@ def key_info(key: Key, now: float) -> KeyInfo:
 
 
 def _check_given(who: Identity, body: KeyBody, own: Key | None) -> None:
-    """Nobody gives a key more than they have. Whoever may make keys has the scope `admin`, and so each scope.
+    """Check that a caller gives a key no more rights than the caller has. A caller who may make keys has the scope
+    `admin`, and so each scope.
 
     Raises:
         Refusal: the key would have more.

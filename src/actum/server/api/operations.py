@@ -142,7 +142,7 @@ def _bodies(operation: Operation) -> Sequence[type[Struct]]:
 
 
 def recorded(features: FeatureSet) -> list[Operation]:
-    """The operations of features. What one of them changes is put on record, as the act of whoever asked for it."""
+    """The operations of features. A change by one of them is put on record, as an act of the caller."""
     return [
         each
         if each.method == "get" or each.is_recorded

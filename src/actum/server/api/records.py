@@ -26,7 +26,7 @@ from ...runs.recorded import is_run_id
 from ..scopes import allows
 
 PROBLEMS_MAX = 10
-"""So many problems of the record are told beside what a command shows."""
+"""The most problems of the record that are told beside what a command shows."""
 POLL_S = 0.2
 """Seconds between two looks whether another process has come further with a run."""
 

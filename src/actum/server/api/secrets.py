@@ -1,8 +1,8 @@
-"""`/v1/secrets`: what tools may ask for by name. A value comes in and never goes out.
+"""`/v1/secrets`: the secrets that tools may ask for by name. A value can be set and never read.
 
 Setting and removing a secret is put on record by the name of the secret. Setting is on record before it is done, so
 that none is missing there; a secret is removed first, so that a journal that fails keeps no secret alive. A secret
-belongs to the tenant of whoever sets it.
+belongs to the tenant of the caller who sets it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A log-in that is under way, kept by the browser that began it: in a cookie, which no other browser has.
 
 The cookie holds random text, the time and the page to return to. `state`, `nonce` and the verifier of PKCE are made of
-the cookie and of a secret that the server's processes share. So whoever steals the cookie learns none of the three,
-nobody can change what the cookie says, and nothing is stored for the many who begin a log-in and never end it.
+the cookie and of a secret that the server's processes share. So a thief of the cookie learns none of the three, nobody
+can change what the cookie says, and nothing is stored for the many who begin a log-in and never end it.
 
 Each log-in has a cookie of its own, so that two tabs do not disturb each other.
 """
@@ -23,7 +23,7 @@ from .same_site import own_path
 PENDING_S = 600.0
 """Seconds that a person may take at the issuer."""
 PENDING_MAX = 8
-"""So many log-ins may be under way in one browser; of more, the oldest are dropped."""
+"""The most log-ins that may be under way in one browser; beyond that the oldest are dropped."""
 PENDING = "actum-login-"
 _VALUE = re.compile(r"([A-Za-z0-9_-]{43})\.([0-9]{1,12})\.([A-Za-z0-9_-]{0,1400})")
 
@@ -48,12 +48,12 @@ class StartedLogin(NamedTuple):
 
 
 class Proofs(NamedTuple):
-    """What a log-in is known by again.
+    """The values by which a log-in is recognised when the browser returns.
 
     Attributes:
         state: comes back with the browser.
         nonce: comes back in the ID token.
-        verifier: shows to the issuer that whoever brings the code also began the log-in (PKCE).
+        verifier: shows to the issuer that the client which brings the code also began the log-in (PKCE).
     """
 
     state: str

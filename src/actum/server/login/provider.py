@@ -47,14 +47,14 @@ class LoginSettings(Struct, frozen=True, kw_only=True):
     Attributes:
         issuer: the issuer identifier of the OpenID provider.
         client_id: the name of this server there.
-        client_secret: its password there; empty for a public client.
+        client_secret: the password of this server at the provider; empty for a public client.
         asks: the scopes that are asked of the issuer, beside `openid`.
         scopes: what people may do here.
-        principal_claim: what names the user in the ID token.
-        roles_claim: what lists the roles; dots lead inside.
-        tenant_claim: what names the tenant; dots lead inside. Empty where all belong to one tenant.
-        idle_s: a session ends so many seconds after its last request.
-        session_s: a session ends so many seconds after the log-in.
+        principal_claim: the claim of the ID token that names the user.
+        roles_claim: the claim that lists the roles; dots lead inside.
+        tenant_claim: the claim that names the tenant; dots lead inside. Empty where all belong to one tenant.
+        idle_s: seconds after its last request at which a session ends.
+        session_s: seconds after the log-in at which a session ends.
     """
 
     issuer: str

@@ -36,7 +36,7 @@ def refuse_other_sites(scope: Scope, own: str) -> None:
     told = {name: value.decode("latin-1").lower() for name, value in scope["headers"] if name in _TELLING}
     site, page = told.get(b"sec-fetch-site"), told.get(b"origin")
     if scope["method"] in _SAFE_METHODS:
-        # To follow a link is no harm: whoever follows it sees the answer, and the other site does not.
+        # To follow a link is no harm: the user who follows it sees the answer, and the other site does not.
         if site is None or site in _OWN or told.get(b"sec-fetch-mode") == "navigate":
             return
     elif page is not None:
@@ -111,8 +111,8 @@ def own_origin(scope: Scope, public: str) -> str:
     """The origin of this server as browsers see it.
 
     Args:
-        scope: of a request of which the application has checked `Host`.
-        public: the server's address as clients write it; empty where it is the one at which the server listens.
+        scope: of a request whose `Host` the application has checked.
+        public: the server's address as clients write it; empty where that is the address at which the server listens.
     """
     if public:
         scheme, host, port = origin(public)

@@ -39,10 +39,10 @@ _STREAM = (
 
 
 class Outbox:
-    """The long bodies that wait for clients to read them: together they may take so much memory and no more.
+    """The long bodies that wait for clients to read them. The memory that they take together is bounded.
 
     Args:
-        bytes_max: where more waits, whoever has taken nothing for the longest time is cut.
+        bytes_max: where more waits, the client that has read nothing for the longest time is cut off.
     """
 
     def __init__(self, bytes_max: int = WAITING_BYTES_MAX) -> None:
@@ -83,12 +83,12 @@ class Outbox:
 
 
 class HttpAnswer:
-    """The answer to one request, which is written by whoever has something to say.
+    """The answer to one request; several parts of the server may write to it.
 
     Args:
         receive, send: of the ASGI server.
         headers: of the response, beside its type.
-        opens_after_s: a client that has waited so long is given a stream.
+        opens_after_s: a client that has waited this long is given a stream.
         outbox: where a long body waits for its client; shared by all clients of a server.
 
     Attributes:

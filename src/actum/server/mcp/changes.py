@@ -40,7 +40,7 @@ FOLDERS_EVERY = 5
 """Which files there are is looked for at every fifth: a folder takes long to go through."""
 TELL_S = 5.0
 SUBSCRIBED_MAX = 1_000
-"""So many addresses may one connection, or one stream, listen to."""
+"""The most addresses that one connection, or one stream, may listen to."""
 
 Look = Callable[[ServerEvent], Awaitable[object]]
 """What stands there now; another value means that it has changed."""
@@ -73,7 +73,7 @@ class Changes:
 
     @property
     def watched(self) -> set[ServerEvent]:
-        """What somebody listens to and of which it is known how it is: a change from here on is told."""
+        """The events that somebody listens to and whose present state is known: a change from here on is told."""
         return set(self._known)
 
     def start(self) -> None:
@@ -139,7 +139,7 @@ class Changes:
             self._left()
 
     async def publish(self, event: ServerEvent) -> None:
-        """Tell whoever listens to this."""
+        """Tell all who listen to this event."""
         await self._bus.publish(event)
         notification = event_to_notification(event, {}).model_dump(by_alias=True, mode="json", exclude_none=True)
 

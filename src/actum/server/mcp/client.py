@@ -55,7 +55,7 @@ def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
 def declared_by(context: ServerRequestContext[Any, Any]) -> JsonObject:
     """The capabilities that a client declared, those that the SDK knows."""
     declared = context.session.client_capabilities
-    if context.method == "initialize":  # it stands in the session only after this
+    if context.method == "initialize":  # the session has it only after this
         declared = types.InitializeRequestParams.model_validate(context.params, by_name=False).capabilities
     return declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
 

@@ -39,7 +39,7 @@ class JsonRpcMessage(Struct, frozen=True):
 
 
 class IncomingRequest(Struct, frozen=True):
-    """The HTTP request that a message came by, as whoever handles it sees it."""
+    """The HTTP request that a message came by, as its handler sees it."""
 
     headers: Mapping[str, str]
 
@@ -147,7 +147,7 @@ class Exchange:
             return {"jsonrpc": "2.0", "id": self.request_id, "result": await work}
         except asyncio.CancelledError:
             if self._reason is None or self._task is None:
-                raise  # whoever runs the server ends it
+                raise  # the program that runs the server ends it
             self._task.uncancel()
             error = self._reason
         except Exception as failure:  # noqa: BLE001  # logged, if it is none that is meant for the client

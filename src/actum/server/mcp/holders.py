@@ -27,8 +27,9 @@ from ...core.user import User
 from .client import connection_of
 
 CLIENTS_MAX = 1_000
-"""So many clients without a handshake are known at a time; of more, one that is away is over: of the tenant that has
-most, and in it of the user who has most, so that nobody is put out by another, the one that was longest away.
+"""The most clients without a handshake that are known at a time. Beyond that, a client that is away is ended: of the
+tenant with the most clients, and there of the user with the most, the one that was away the longest. So no tenant and
+no user drives out another's clients.
 """
 
 Context = ServerRequestContext[Any, Any]

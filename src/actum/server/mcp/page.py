@@ -1,4 +1,4 @@
-"""Lists in pages, each with a cursor to the next that means nothing to whoever carries it."""
+"""Lists in pages, each with an opaque cursor to the next."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def page(method: str, items: Sequence[JsonObject], params: JsonObject) -> JsonOb
 def page_of_visible(
     method: str, items: Sequence[tuple[T, JsonObject]], is_visible: Callable[[T], bool], params: JsonObject
 ) -> JsonObject:
-    """One page of what somebody may see of a list. Only so many things are looked at as the page takes.
+    """One page of what somebody may see of a list. No more items are looked at than the page needs.
 
     Raises:
         MCPError: the cursor is of no list, or of one that has changed in length.

@@ -1,4 +1,5 @@
-"""Calls that wait for a person who is not at the client: whoever makes the same call again goes on with the first one.
+"""Calls that wait for a person who is not at the client: a caller that makes the same call again goes on with the first
+one.
 
 They are kept beside the journal, so that a server which was started since, or another one with the same journal, knows
 them too.

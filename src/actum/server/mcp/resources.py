@@ -151,7 +151,7 @@ class Folder:
         return {"uriTemplate": f"{self.name}:///{{+path}}", "name": self.name, "description": f"A file of {self.name}."}
 
     def files(self) -> list[JsonObject]:
-        """The files, as a list tells them; at most so many."""
+        """The files as a list tells them, `FILES_MAX` at most."""
         return [
             {"uri": f"{self.name}:///{quote(path)}", "name": path, "mimeType": _media_type(path)}
             for path in islice(self._paths(), FILES_MAX)
@@ -284,8 +284,9 @@ class Resources:
 
 
 def own_runs(journal: Journal) -> Resource:
-    """The runs of a journal at `actum://runs/<id>`, each for whoever it was made for: what was asked, which calls were
-    made, and what they came to.
+    """The runs of a journal at `actum://runs/<id>`: the question, the calls, and their results.
+
+    A run is shown only to its own user.
     """
 
     async def read_run(run_id: str, ctx: Context) -> object:

@@ -91,15 +91,15 @@ URI_CHARS_MAX = 8_192
 SUBSCRIBED_CHARS_MAX = 2_048
 """The longest address of a resource that a client listens to, in characters: it is kept as long as the client."""
 TENANTS_MAX = 200
-"""The published tools of so many tenants are kept as they are told."""
+"""The most tenants whose published tools are kept in their encoded form."""
 
 
 class ListedTools:
-    """The tools as they are told, made once for each list of them.
+    """The tools in the form that clients are told, made once for each list.
 
     Args:
         tools: the list.
-        known: an older list, of which all is used again that is still so.
+        known: an older list, whose entries are used again where they are still true.
     """
 
     def __init__(self, tools: Sequence[Tool], known: ListedTools | None = None) -> None:
@@ -122,10 +122,10 @@ class ListedTools:
 
 
 class PublishedTools(NamedTuple):
-    """What a tenant has published as tools.
+    """The tools that a tenant has published.
 
     Attributes:
-        listed: the publications of which the tools were made.
+        listed: the publications that the tools were made of.
         own: the tools of the service, whose names come first.
         tools: the tools.
     """
@@ -268,7 +268,7 @@ class McpService:
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a tool's arguments, some of which may have to come in headers too.
 
-        None also for a tool that whoever asks may not use: what is wrong with the headers would tell of the tool.
+        None also for a tool that the caller may not use: an error about its headers would reveal the tool.
         """
         tool = self._shown.by_name.get(name)
         if tool is None and (known := self._published.get(self.who().tenant)) is not None:
@@ -332,7 +332,7 @@ class McpService:
         return self._server.client(ctx).holder
 
     async def _look(self, tenant: str, event: ServerEvent) -> object:
-        """What stands there now, for whoever wants to know of changes."""
+        """The present state behind an event, so that changes can be found."""
         match event:
             case ToolsListChanged():
                 own = [tool.digest for tool in await self.runner.list_tools()]
@@ -529,7 +529,7 @@ class McpService:
         return {}
 
     async def resource_updated(self, uri: str) -> None:
-        """Tell whoever listens that a resource has changed: for one that a function makes, which nobody can look at."""
+        """Tell all listeners that a resource has changed: for one that a function makes, which can not be watched."""
         for changes in list(self._changes.values()):
             await changes.publish(ResourceUpdated(uri))
 
@@ -570,12 +570,12 @@ class McpService:
 
         Args:
             path: where.
-            host: the address of this machine at which it is going to listen.
-            access: who may come in; whoever is on this machine, when it is left out.
+            host: the address of this machine at which the server is going to listen.
+            access: who may use the server; by default, every client on this machine.
             sse: also the old HTTP+SSE, at `/sse`.
 
         Raises:
-            UsageError: others than this machine would reach it, and it wants nothing of them.
+            UsageError: others than this machine would reach the server, and it wants no key of them.
         """
         return self._server.app(path, host=host, access=access, sse=sse)
 
@@ -603,5 +603,5 @@ def _address(params: JsonObject) -> str:
 
 
 def _not_offered(ctx: Context) -> MCPError:
-    """The error for a method of which there may be something later, and is nothing now."""
+    """The error for a method that has nothing to offer now, and may have later."""
     return MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method)

@@ -36,7 +36,7 @@ from .exchange import (
 from .holders import shares
 
 SESSIONS_MAX = 1_000
-"""So many sessions are open at most; one costs about 10 KB, and what its client said of itself."""
+"""The most open sessions. One costs about 10 KB, and what its client said of itself."""
 HELLO_BYTES_MAX = 16 * 1024
 """The most bytes that a client may say of itself in its handshake: they are kept as long as the session."""
 SESSION_IDLE_S = 30 * 60.0
@@ -46,7 +46,7 @@ TELL_S = 5.0
 """A client that does not read is told no longer than this that it need not answer."""
 
 CHANGES_MAX = 1_000
-"""So many changes are kept for a client until it listens: the oldest is forgotten."""
+"""The most changes that are kept for a client until it listens; beyond that the oldest is forgotten."""
 _CHANGES = frozenset(
     f"notifications/{what}"
     for what in ("tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated")

@@ -42,7 +42,7 @@ from .page import LISTS
 
 INTERNAL_ERROR = -32603
 RUNS_KEPT = 1_000
-"""So many runs a journal in memory keeps, where no journal is given."""
+"""The most runs that a journal in memory keeps, where no journal is given."""
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Handler: TypeAlias = Callable[[Context, JsonObject], Awaitable[JsonObject]]
@@ -77,7 +77,7 @@ class Source(Protocol):
         """
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """The schema of a tool's arguments, some of which may have to come in headers too; None for no such tool."""
+        """The schema of a tool's arguments, as some may have to come in headers too; None for no such tool."""
 
     async def join(self, ctx: Context) -> None:
         """A client with a handshake is there: from now on it is told what changes."""

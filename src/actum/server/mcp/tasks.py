@@ -196,8 +196,8 @@ class Tasks:
             await _wait(running, MOMENT_S)
 
     async def _revive(self, task_id: str, entries: list[Entry], client: McpClient) -> None:
-        """Go on with a task that was interrupted: by an end of this process, say. A task of which the client has
-        answered only some questions waits for the other answers.
+        """Go on with a task that was interrupted: by an end of this process, say. A task waits on while its client has
+        answered only some of its questions.
         """
         line = line_of(task_id, entries)
         if line is None or line.is_finished or line.state == "waiting" or self._tasks.get(task_id) is not None:

@@ -25,7 +25,7 @@ from ...protocols.mcp.sampling import params_of, reply_of
 MAX_TOKENS = 1024
 """Asked of a client's model where the tool says no number: the protocol wants one."""
 ROOTS_MAX = 1_000
-"""So many directories may a client name."""
+"""The most directories that a client may name."""
 
 _SERVED = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 

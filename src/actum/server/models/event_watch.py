@@ -40,8 +40,8 @@ class EventWatch:
             ask for that event.
 
     Attributes:
-        ended: the answer came to its own end.
-        error: the error of which the stream told.
+        ended: whether the answer came to its own end.
+        error: the error that the stream told of.
     """
 
     def __init__(self, *, drops_usage: bool = False) -> None:
@@ -71,8 +71,10 @@ class EventWatch:
         return self._look(events)
 
     def close(self) -> bytes:
-        """The stream is at its end: what is left, if that is an event of which only the last blank line is missing. An
-        event that was torn is dropped."""
+        """End the stream.
+
+        Returns the rest, if it is an event that lacks only its last blank line. A torn event is dropped.
+        """
         rest, self._rest = bytes(self._rest), bytearray()
         if not rest.strip():
             return b""
@@ -88,7 +90,7 @@ class EventWatch:
 
     @property
     def usage(self) -> Usage:
-        """The tokens of which the stream has told."""
+        """The tokens that the stream has told of."""
         found = Usage()
         for event in self._usages:
             for data in _data(event):
@@ -121,7 +123,7 @@ _read_whole = msgspec.json.Decoder(_WholeAnswer).decode
 
 
 def usage_of_answer(body: bytes) -> Usage | None:
-    """The tokens of which a whole answer tells; None where it is no JSON object."""
+    """The tokens that a whole answer tells of; None where the answer is not a JSON object."""
     try:
         found = _read_whole(body)
     except (ValueError, RecursionError):
@@ -130,7 +132,7 @@ def usage_of_answer(body: bytes) -> Usage | None:
 
 
 def usage_of(body: Json) -> Usage:
-    """The tokens of which an answer, or an event of a stream, tells, in the words of any API.
+    """The tokens that an answer, or an event of a stream, tells of, in the form of any API.
 
     >>> usage_of({"usage": {"input_tokens": 5, "cache_read_input_tokens": 3, "output_tokens": 2}}).input_tokens
     8

@@ -1,4 +1,4 @@
-"""What the models door needs of whoever answers by an agent. See `Executor`."""
+"""What the routes for models need of an object that answers with an agent. See `Executor`."""
 
 from __future__ import annotations
 

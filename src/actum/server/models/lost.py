@@ -18,7 +18,7 @@ def lost_header(lost: Sequence[Loss]) -> dict[str, str]:
 
 
 def told_losses(lost: Sequence[Loss]) -> str:
-    """What was lost, as it stands in a header or a comment: a list in JSON, in ASCII and one line."""
+    """The losses in the form of a header or a comment: a list in JSON, in ASCII and one line."""
     listed: list[str] = []
     for number, loss in enumerate(lost):
         more = [*listed, str(loss)]

@@ -1,6 +1,6 @@
 """What the name of a model means: an upstream that requests are passed to, or an agent that runs here.
 
-A program asks for the model that stands in its code. So a name may be any text, such as `gpt-4o`, or a pattern, such as
+A program asks for the model that its code names. So a name may be any text, such as `gpt-4o`, or a pattern, such as
 `gpt-*`. A name without `*` comes before every pattern. A name that would mean two things is refused when the server
 starts, and so are two patterns that fit one name.
 """
@@ -18,7 +18,7 @@ from ...core.errors import UnknownName, UsageError
 from ...core.identity import Identity, LetsIn
 
 NEAR_MAX = 3
-"""So many names are suggested to a client that asked for a model that there is not."""
+"""The most names that are suggested to a client that asked for an unknown model."""
 NO_MODELS = (
     "This server has no models. Its operator names them in actum.toml: an agent as [agents.NAME], or a model as "
     '[models.NAME] with upstreams = ["openai:gpt-5-mini"].'
@@ -36,7 +36,7 @@ class Passing(Struct, Generic[T], frozen=True):
     """The request is passed to an upstream.
 
     Attributes:
-        name: of the model as it stands in the settings, such as `fast` or `gpt-*`.
+        name: the name of the model in the settings, such as `fast` or `gpt-*`.
         route: where the request goes.
     """
 

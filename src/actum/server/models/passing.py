@@ -105,7 +105,7 @@ log = logging.getLogger("actum.server.models")
 
 FAILURES_MAX = 5
 REST_S = 30.0
-"""After so many failures in a row an upstream is left alone for so many seconds."""
+"""An upstream that has failed too often in a row is left alone for this number of seconds."""
 TRANSCODED_BYTES = 512
 """The most bytes of a stream that are transcoded between two turns of the event loop."""
 BODY_KEPT_BYTES_MAX = 1024 * 1024
@@ -123,7 +123,7 @@ class PassingThrough:
         client: sends them.
         kept: keeps a line of each request; None to keep none.
         clock: the time.
-        failures_max, rest_s: after so many failures in a row an upstream is left alone for so many seconds.
+        failures_max, rest_s: after `failures_max` failures in a row an upstream is left alone for `rest_s` seconds.
     """
 
     def __init__(

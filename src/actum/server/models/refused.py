@@ -35,9 +35,9 @@ def told_error(vendor: Vendor, error: ActumError, request_id: str) -> ErrorAnswe
     """An error in the form of a vendor's API.
 
     Args:
-        vendor: whose client asks.
+        vendor: the vendor whose client asks.
         error: what the client is told.
-        request_id: the id under which the request stands in the log.
+        request_id: the id of the request in the log.
     """
     told = ERROR_DIALECTS[vendor].encode_error(error)
     if vendor != "anthropic":

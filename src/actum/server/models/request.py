@@ -1,7 +1,7 @@
-"""A request at the models door, read once: who asks, for which model, with which body.
+"""A request to a model API, read once: who asks, for which model, with which body.
 
-The body is read for the name of the model and the wish for a stream only. Whoever needs more asks for `fields` or
-`request`, which are read when they are first asked for.
+The body is read only for the name of the model and the wish for a stream. Code that needs more uses `fields` or
+`request`, which are read when they are first used.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _with_one_meaning(body: bytes) -> bytes:
     try:
         return msgspec.json.encode(_read_fields(body))
     except NOT_DECODED:
-        return body  # whoever reads it says what is wrong
+        return body  # the code that reads it says what is wrong
 
 
 _read_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

@@ -28,7 +28,7 @@ class UpstreamFailure(Exception):
     """An upstream gave no answer.
 
     Args:
-        trouble: of which kind; None where the request itself is wrong, so that no other upstream is asked.
+        trouble: the kind of the failure; None where the request itself is wrong, so that no other upstream is asked.
         error: what the client is told.
         told: the upstream's own answer, where the client speaks the same API and may see it.
         provoked: the request itself may have caused this, such as one for a model that this server's account may not

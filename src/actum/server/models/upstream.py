@@ -45,7 +45,7 @@ class ModelUpstream:
     """One place where a model answers.
 
     Args:
-        name: as it stands in the settings, and on record.
+        name: the name in the settings and on record.
         place: where the model is, and how it is spoken to.
         weight: how many users begin here, beside the others with a weight; 0 for none.
         timeout_s: the longest silence in seconds.

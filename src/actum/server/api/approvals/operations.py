@@ -245,7 +245,7 @@ async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: I
     run_id, ask_id = item.run.run_id, item.asked.id
     state = await _answer(api, item, given)
     is_workflow = bool(state.beginning().workflow)
-    if is_workflow and ask_id not in state.answers:  # held for whoever drove the run, and written down since perhaps
+    if is_workflow and ask_id not in state.answers:  # kept for the driver of the run, and perhaps written down since
         state = RunState(await api.journal.read(run_id))
     is_complete = ask_id in state.answers
     goes_on = is_complete and (is_workflow or not state.waiting())
@@ -355,7 +355,7 @@ async def _go_on(api: Api, run_id: str, who: Identity) -> bool:
         return True
     try:
         api.go_on(recorded)
-    except Busy:  # whoever carries the run out here may have looked for answers for the last time
+    except Busy:  # the job that carries the run out here may have looked for answers for the last time
         api.work.when_ended(run_id, lambda: _go_on_if_answered(api, run_id, who))
     except UsageError:
         return False

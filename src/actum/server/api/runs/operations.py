@@ -156,7 +156,7 @@ async def cancel_elsewhere(api: Api, run_id: str, who: Identity) -> None:
     cancelled.
 
     Raises:
-        Busy: whoever carries the run out did not stop the run in time.
+        Busy: the process that carries the run out did not stop it in time.
     """
     until = api.clock.monotonic() + CANCEL_S
     async with AsyncExitStack() as asking:
@@ -350,7 +350,7 @@ REPLY_BEGUN = AnswerKind(
 
 
 def _driver(run: RunInfo) -> str:
-    """What drove the run: the name of its model, or in brackets what stands in the place of a model."""
+    """What drove the run: the name of its model, or in brackets what it had instead of a model."""
     return run.model or ("(administrator)" if run.kind == "administration" else "(a call)")
 
 

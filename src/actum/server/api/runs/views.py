@@ -172,7 +172,7 @@ def _words(ended: Ended) -> str:
 
 
 class EventFold:
-    """Makes the events of a run out of its entries, each of which is one event.
+    """Makes the events of a run out of its entries: one event for each entry.
 
     Args:
         run_id: the run.

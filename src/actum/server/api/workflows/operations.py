@@ -39,7 +39,7 @@ from .bodies import (
 )
 
 NEAR_MAX = 3
-"""So many names are suggested to a caller who named a workflow that there is not."""
+"""The most names that are suggested to a caller who named an unknown workflow."""
 
 
 class ServedWorkflow(Struct, frozen=True):

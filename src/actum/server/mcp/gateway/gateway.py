@@ -125,7 +125,7 @@ log = logging.getLogger("actum.mcp")
 INTRODUCE_S = 1.0
 """Seconds for which a client that introduces itself waits for servers that were never reached for its user."""
 USERS_MAX = 256
-"""So many users have connections of their own at a time."""
+"""The most users with connections of their own at a time."""
 
 _KINDS = {
     "prompts/list": "prompts",
@@ -272,7 +272,7 @@ class McpGateway:
         return await _told_as_errors(self._introduce)(ctx, introduction)
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
+        """The schema of a tool's arguments for the present caller: some of them may have to come in headers, too."""
         who = self.who()
         tool = self.users.tool_of(who.user, name)
         return tool.parameters if tool is not None and self._visibility.may_call(tool, who) else None
@@ -348,7 +348,7 @@ class McpGateway:
         return told
 
     async def _user(self, ctx: Context) -> UserSession:
-        """What is kept for whoever makes this request."""
+        """The session of the user who makes this request."""
         user = await self.users.take(self.who().user, lambda: capabilities_of(ctx))
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await user.join(ctx, self._holder(ctx).key)

@@ -25,7 +25,7 @@ KEPT_S = 600.0
 """Seconds that a client may take to answer; no longer than the state that it holds is sealed for."""
 KEPT_MAX = 1_000
 KEPT_EACH_MAX = 6
-"""So many calls are kept at a time, in all and for one user: a server waits for the answer to each."""
+"""The most calls that are kept at a time, in all and for one user: a server waits for the answer to each."""
 
 _MARK = "held:"
 LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."
@@ -35,8 +35,8 @@ class HeldCall:
     """A call that is under way.
 
     Args:
-        client: whoever made it.
-        work: makes it, and returns the raw result.
+        client: the client that made the call.
+        work: makes the call, and returns the raw result.
     """
 
     def __init__(self, client: GatewayClient, work: Coroutine[None, None, JsonObject]) -> None:
@@ -63,7 +63,7 @@ class HeldCall:
         self.task.cancel()
         await asyncio.wait([self.task])
         if not self.task.cancelled():
-            self.task.exception()  # whoever would have heard of it is gone
+            self.task.exception()  # the caller that would have heard of it is gone
 
 
 class HeldCalls:

@@ -64,10 +64,10 @@ class Upstream(Protocol):
 
 
 class RestingUpstream(Struct, frozen=True):
-    """Where a call stopped to wait for its client, or for its server's task; stands in the journal as `Context.state`.
+    """Where a call stopped to wait for its client, or for its server's task; the journal keeps it as `Context.state`.
 
     Attributes:
-        ask: the id under which it is on record what was asked.
+        ask: the id under which the question is on record.
         paused: the server's result that asked, or that is the handle of the task.
     """
 
@@ -300,10 +300,10 @@ class Declaring(Nobody):
 
 
 def client_of(context: Context) -> GatewayClient:
-    """Whoever made a call.
+    """The client that made a call.
 
     Raises:
-        UsageError: it is no client of the gateway.
+        UsageError: the caller is no client of the gateway.
     """
     if not isinstance(context.peer, GatewayClient):
         raise UsageError("a gateway's tools are called by its clients alone")

@@ -73,9 +73,9 @@ log = logging.getLogger("actum.mcp")
 _NO_RESULT = frozenset({"resource_limit", "invalid_result"})
 """What the call path says of a result that it does not let pass. Of any other refusal it is too late: it was done."""
 FOLLOWED_MAX = 100
-"""Of so many tasks may one stream tell."""
+"""The most tasks that one stream may tell of."""
 NEWS_MAX = 1_000
-"""So much may wait to be told on it; the latest counts, and whoever missed something asks."""
+"""The most news that may wait to be told on a stream; the latest counts, and a client that missed some asks."""
 Listened = TypeVar("Listened")
 Context = ServerRequestContext[Any, Any]
 Reach = Callable[[], Awaitable[UserSession]]
@@ -249,12 +249,12 @@ class TasksBehind:
         requests = task.get("inputRequests")
         asked = requests if isinstance(requests, dict) else {}
         if not asked.keys() <= held.questions.keys():
-            with contextlib.suppress(Busy):  # whoever is at it hears the same
+            with contextlib.suppress(Busy):  # the one who is at it hears the same
                 await self._write(held.id, lambda now: _questions(now, asked, who))
         return as_ours("tasks/get", task, held.id)
 
     async def _end(self, held: Held, final: JsonObject, client: GatewayClient, who: Identity) -> Held:
-        """The run ends with what the task came to. Whoever is quicker writes it down."""
+        """End the run with the result of the task. The quicker of two processes writes it down."""
         async with self._turn(held.id):
             now = _read(held.id, await self._journal.read(held.id))
             if now.final is not None:
@@ -270,7 +270,7 @@ class TasksBehind:
             return _read(held.id, await self._journal.read(held.id))
 
     def _turn(self, task_id: str) -> asyncio.Lock:
-        """Held by whoever writes down something of a task."""
+        """The lock that is held while something of a task is written down."""
         return self._turns.setdefault(task_id, asyncio.Lock())
 
     async def _write(self, task_id: str, records: Callable[[Held], list[Record]]) -> None:
@@ -281,14 +281,14 @@ class TasksBehind:
 
 
 class Agreeing:
-    """The session of a stream whose acknowledgement also says of which tasks it will tell.
+    """The session of a stream whose acknowledgement also names the tasks that the stream will tell of.
 
     Args:
         session: the SDK's.
-        task_ids: of which.
+        task_ids: the ids of those tasks.
 
     Attributes:
-        begun: that was said.
+        begun: set once the acknowledgement was sent.
     """
 
     def __init__(self, session: ServerSession, task_ids: list[str]) -> None:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 ACK_S = 10.0
 """Seconds in which a server has to say what it will tell of."""
 VISITS_MAX = 1_000
-"""So many pages to which users were sent are remembered at a time."""
+"""The most pages to which users were sent that are remembered at a time."""
 VISIT_CHARS_MAX = 1_000
 _ANYTHING = ("tools", "prompts", "resources", "completions", "logging")
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -70,12 +70,12 @@ class ServerState(Struct, frozen=True):
 
 
 class Follow(Struct):
-    """Tasks of which a client wants to be told.
+    """Tasks that a client wants to be told of.
 
     Attributes:
-        ids: what their server calls them.
-        hear: hears how one is, in the server's words.
-        agreed: of which of them the server will tell.
+        ids: the ids that their server gave them.
+        hear: is told the state of a task, in the server's words.
+        agreed: the ids of the tasks that the server will tell of.
     """
 
     ids: frozenset[str]
@@ -83,7 +83,7 @@ class Follow(Struct):
     agreed: asyncio.Future[frozenset[str]]
 
     def agree(self, ids: Iterable[Json]) -> None:
-        """Its server has said of which it will tell."""
+        """The server has said which tasks it will tell of."""
         if not self.agreed.done():
             self.agreed.set_result(self.ids.intersection(map(str, ids)))
 
@@ -232,7 +232,7 @@ class UpstreamToolset:
         """Wait until the server was reached for the first time, or failed; until `wait_s` after that was begun.
 
         Args:
-            most_s: until so many seconds after that was begun, where they are fewer.
+            most_s: a shorter wait, in seconds since the attempt began; None for `wait_s`.
         """
         wait_s = self._wait_s if most_s is None else min(most_s, self._wait_s)
         if not self.is_awaited or self._begun_at is None:
@@ -328,7 +328,7 @@ class UpstreamToolset:
     async def following(
         self, task_ids: Iterable[str], client: GatewayClient, hear: Callable[[JsonObject], None]
     ) -> AsyncIterator[frozenset[str]]:
-        """A block in which the server tells how tasks are: those of which it said that it will."""
+        """A block in which the server tells the states of tasks: those that it has agreed to tell of."""
         follow = Follow(frozenset(task_ids), hear, asyncio.get_running_loop().create_future())
         wanted: JsonObject = {"taskIds": list[Json](sorted(follow.ids))}
 

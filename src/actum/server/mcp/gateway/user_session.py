@@ -54,7 +54,7 @@ ANSWER_S = 5.0
 """Seconds in which a server has to answer what is asked of several at once: a page of a list, a level."""
 MESSAGE = "notifications/message"
 NEWS_MAX = 1_000
-"""So many changes may wait to be told; a server that tells of more loses the oldest."""
+"""The most changes that may wait to be told; a server that tells of more loses the oldest."""
 
 
 Heard: TypeAlias = Callable[[str, str, JsonObject], None]
@@ -89,12 +89,12 @@ class ShownTool(Struct, frozen=True):
 
 
 class Watched(Struct, frozen=True):
-    """A resource of which a server tells a client when it changes.
+    """A resource whose changes a server tells a client.
 
     Attributes:
         upstream: the way to the server.
         uri: the server's own address of the resource.
-        client: whoever asked for it.
+        client: the client that asked to be told.
     """
 
     upstream: UpstreamToolset
@@ -223,10 +223,10 @@ class UserSession:
         self._told_without |= {("tools", name) for name, each in self.upstreams.items() if each.known is None}
 
     async def wait_for(self, tool: str, troubled: Callable[[], Collection[str]]) -> None:
-        """Wait until a tool is known, or all servers of which nothing was known were reached or failed; see `begin`.
+        """Wait until a tool is known, or all servers that were unknown until now were reached or failed; see `begin`.
 
         Raises:
-            CallError: there is one server only, and it can not be reached.
+            CallError: there is only one server, and this server can not be reached.
         """
         if self.is_single:
             await self.list_tools(troubled)
@@ -485,7 +485,7 @@ class UserSession:
         return uri in self._subscribed.get(key, ())
 
     def _somebody_left(self) -> None:
-        """Whoever leaves does not wait for it: they may be gone already."""
+        """Tidy up after a client has left. The client does not wait for this: it may be gone already."""
         if self._watched and (self._tidying is None or self._tidying.done()):
             self._tidying = asyncio.create_task(self.tidy())
 
@@ -504,11 +504,11 @@ async def _told_by_servers(_: ServerEvent) -> None:
 
 
 class UserSessions:
-    """What is kept for all users.
+    """The sessions of all users.
 
     Args:
-        make: what is kept for a user, whose first client has these capabilities.
-        most: so many are kept; of more, the one that was longest not used is given up.
+        make: makes the session of a user, whose first client has these capabilities.
+        most: the most sessions that are kept; beyond that, the one that was unused the longest is given up.
         runner: makes calls of given tools.
     """
 
@@ -561,7 +561,7 @@ class UserSessions:
             await self._users.pop(idle).close()
 
     def state(self, server: str) -> ServerState:
-        """How a server does: for whoever can reach it, else for whoever tried last."""
+        """The state of a server: for a user who can reach the server, else for the user who tried last."""
         states = [user.upstreams[server].state for user in self._users.values()]
         return max(reversed(states), key=lambda each: (each.state == "up", bool(each.problem)), default=ServerState())
 

@@ -26,7 +26,7 @@ from .placing import may_approve
 
 _encode = msgspec.json.Encoder().encode
 OBJECTS_MAX = 500
-"""So many messages, parts, tools or outputs a request may list."""
+"""The most messages, parts, tools or outputs that a request may list."""
 _NOT_HERE = ("file_search", "code_interpreter")
 
 

@@ -209,7 +209,7 @@ class EventWriter:
 
     Args:
         run: the run where the stream begins.
-        said: so many messages the assistant had said before.
+        said: how many messages the assistant had said before.
     """
 
     def __init__(self, run: AssistantRun, said: int) -> None:

@@ -64,7 +64,7 @@ from .writers import AnswerWriter, comment, last_words, open_writer
 log = logging.getLogger("actum.server.models")
 
 LOOK_MAX = 10_000
-"""At so many runs, the latest, one look looks."""
+"""The most runs, the latest ones, that one look reads."""
 AT_ONCE = 50
 
 
@@ -117,12 +117,12 @@ log = logging.getLogger("actum.server.models")
 HOLD_S = 60.0
 """Seconds that a request is held while its run waits for a person."""
 SILENT_S = 15.0
-"""After so many seconds without a word a comment is sent, where the API bears one."""
+"""Seconds without a word after which a comment is sent, where the API allows comments."""
 DRAIN_S = 10.0
 TIDY_S = 300.0
 """Seconds between two looks for things that are not to be kept any more."""
 TOOLS_MAX, SCHEMAS_BYTES_MAX = 1_000, 512 * 1024
-"""A client may bring so many tools, with so many bytes of schemas together."""
+"""The most tools that a client may bring, and the most bytes of their schemas together."""
 HISTORY_HEADER = "x-actum-history"
 JSON = "application/json"
 _encode = msgspec.json.Encoder().encode
@@ -563,7 +563,7 @@ class AgentExecutor:
                 return  # it came further between the two looks
             try:
                 job = await self._api.started(self._api.go_on(recorded))
-            except Busy:  # somebody else was a moment earlier, such as whoever took the answer of a person
+            except Busy:  # somebody else was a moment earlier, such as the process that took a person's answer
                 job = None
         waiting = [asyncio.create_task(self._api.clock.sleep(POLL_S)), *([job.task] if job is not None else [])]
         try:

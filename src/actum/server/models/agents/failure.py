@@ -49,10 +49,10 @@ def failed_response(
     """The whole answer of a run that has failed: the API's error, whose field `run` holds what was said and called.
 
     Args:
-        vendor: whose client asks.
+        vendor: the vendor whose client asks.
         ending: how the run ended.
         pieces: what was said and called before.
-        request_id: the id under which the request stands in the log.
+        request_id: the id of the request in the log.
         headers: of the answer.
     """
     error: ActumError = failure(ending)

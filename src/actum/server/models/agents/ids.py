@@ -1,7 +1,7 @@
 """The ids that clients of model APIs are told, and what they stand for. Pure.
 
 Every id names the run, so that the next request finds the run without an index. A run's id is 80 random bits that
-nobody can guess, and whoever shows an id still has to be the caller whom the run belongs to: see `placing`.
+nobody can guess, and a caller who shows an id still has to be the owner of the run: see `placing`.
 
     call_<run>_<question>       a call that the client is to make; `toolu_` for clients of Anthropic
     mcp_<run>_<entry>_<index>   a call that was made here; `mcptoolu_` for clients of Anthropic

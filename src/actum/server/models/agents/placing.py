@@ -52,11 +52,11 @@ from .turn import AskedTurn
 from .writers import last_words
 
 REPEAT_S = 600.0
-"""For so many seconds after a run began, a client that repeats the request by itself joins the run."""
+"""Seconds after the beginning of a run during which a client that repeats the request by itself joins the run."""
 TURNS_MAX = 20
-"""So many questions of a changed conversation, the latest, are looked for on record."""
+"""The most questions of a changed conversation, the latest ones, that are looked for on record."""
 RUNS_MAX = 5
-"""So many runs of one question, the latest, are looked at for the answer that a client tells."""
+"""The most runs of one question, the latest ones, that are searched for the answer that a client tells."""
 UNSTORED = "store: false"
 """The name of every run whose answer is not to be stored. It is no name of a caller: those are digests."""
 GO_ON = "Go on."
@@ -168,7 +168,7 @@ class Placing:
             what: what the caller asked for, in a word.
 
         Raises:
-            UnknownName: there is no such run for the caller, whoever else has one.
+            UnknownName: there is no such run for the caller, even if another user has one.
         """
         try:
             recorded = await self._api.records.run(run_id, who)
@@ -303,7 +303,7 @@ class Placing:
         except UnknownName:
             if turn.is_named or turn.previous or turn.says_nothing:
                 raise
-            return None  # it stands in the history, of which the rest may be the caller's
+            return None  # it is in the history, whose rest may be the caller's
         if turn.says_nothing:
             return Join(recorded, after_pause(recorded))
         if question := self._with_words(recorded, turn):

@@ -138,7 +138,7 @@ _TOLD_BLOCKS = frozenset({"mcp_tool_use", "mcp_tool_result", "thinking", "redact
 _encode = msgspec.json.Encoder().encode
 
 PIECES_MAX = 5_000
-"""So many messages, and parts of messages, one request may tell an agent."""
+"""The most messages, and parts of messages, that one request may tell an agent."""
 
 
 class ApprovalGiven(Struct, frozen=True):
