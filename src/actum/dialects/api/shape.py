@@ -5,9 +5,11 @@ shape names is left over, so a field that an API adds next year is found without
 
 A shape is one of these:
 
-- a function, which is asked about a whole value: does it say nothing beyond what the dialect reads? - `Fields`: an
-object and the shapes of its fields; - `Kinds`: an object whose fields depend on its kind; - `Words`: a text, or in its
-place an object or a list of objects; - `Choices`: a list whose first item alone is read.
+- a function, which is asked about a whole value: does it say nothing beyond what the dialect reads?
+- `Fields`: an object and the shapes of its fields;
+- `Kinds`: an object whose fields depend on its kind;
+- `Words`: a text, or in its place an object or a list of objects;
+- `Choices`: a list whose first item alone is read.
 
 A list has the shape of its items. A value that says nothing (null, an empty text, list or object) is never left over.
 """
