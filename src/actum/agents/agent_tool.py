@@ -72,7 +72,7 @@ class AgentTool:
         """Run the agent.
 
         Raises:
-            Waiting: it waits for a person.
+            InputRequired: it waits for a person.
             ToolError: it did not come to an end, or there is no such attachment; the message says why.
         """
         run_id = child_id(context.key)

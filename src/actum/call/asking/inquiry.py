@@ -77,7 +77,7 @@ class LiveToolRequests(Struct, kw_only=True):
         """The answer to a question of the running tool.
 
         Raises:
-            Waiting: there is none now.
+            InputRequired: there is none now.
         """
         return await self._answer(self._known_by(pending))
 
@@ -158,7 +158,7 @@ class LiveToolRequests(Struct, kw_only=True):
         What was answered in an earlier attempt at this call is not asked again.
 
         Raises:
-            Waiting: nobody can tell now.
+            InputRequired: nobody can tell now.
             BudgetExceeded: the run, or one above, has used up what it may.
             ApprovalDenied: a person said no.
         """
@@ -213,7 +213,7 @@ class LiveToolRequests(Struct, kw_only=True):
         """The directories of the other end; none where there is no other end.
 
         Raises:
-            Waiting: nobody can tell now.
+            InputRequired: nobody can tell now.
         """
         if self.scope.peer is None:
             return ()

@@ -162,11 +162,11 @@ class ContextCaller:
         self._asked: list[tuple[str, JsonObject]] = []
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
-        """Answer what the server asks; see `mcp_session.Caller`.
+        """Answer what the server asks; see `session.Caller`.
 
         Raises:
             McpError: it is not answered.
-            Waiting: nobody can answer now.
+            InputRequired: nobody can answer now.
         """
         answering = _ANSWERS.get(method)
         if answering is None:

@@ -209,7 +209,7 @@ class McpConnection:
             Unavailable: the server can not be reached; nothing was sent.
             McpError: it refuses.
             CallTimeout: no word from it in time, or the connection was lost: it may have happened.
-            Waiting: it asks what nobody can answer now.
+            InputRequired: it asks what nobody can answer now.
         """
 
         async def send(session: McpSession, limit: TimeLimit, progress: Tell) -> JsonObject:

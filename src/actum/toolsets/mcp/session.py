@@ -89,7 +89,7 @@ class Caller(Protocol):
 
         Raises:
             McpError: they will not.
-            Waiting: nobody can now.
+            InputRequired: nobody can now.
         """
 
     def told(self, method: str, params: JsonObject) -> None:
@@ -292,7 +292,7 @@ class McpSession:
 
         Raises:
             McpError: the server refuses.
-            Waiting: it asks what nobody can answer now; its `state` tells how to go on.
+            InputRequired: it asks what nobody can answer now; its `state` tells how to go on.
             CallTimeout: the connection was lost.
         """
         result = paused or await self.once(method, params, caller, progress, header_schema)
@@ -439,7 +439,7 @@ async def ask(caller: Caller, method: str, params: JsonObject) -> JsonObject:
 
     Raises:
         McpError: it may not, or they will not.
-        Waiting: nobody can now.
+        InputRequired: nobody can now.
     """
     wanted = _ASKS.get(method)
     if wanted is None:
