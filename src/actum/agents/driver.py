@@ -1,6 +1,7 @@
-"""Drives the loop of `turn.py`: does what it intends, live or out of the recording, and writes down what came of it.
+"""Drives the loop of `turn.py`: carries out what the loop intends, and writes down what came of it.
 
-A fresh run has an empty recording and a resumed one a full one; that is all the difference there is.
+A fresh run has an empty record. A resumed run has a record, and the driver answers the loop from it as long as it
+lasts. There is no other difference between the two.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from .turn import AskUser, Called, CallModel, CallTools, ModelAnswered, Outcome,
 T = TypeVar("T")
 
 CALLS_MAX = 1_000
-"""A reply with more calls is none: each takes its time, while others wait."""
+"""The most calls of a reply; a reply with more is an error. Each call takes time in which others wait."""
 
 log = logging.getLogger("actum")
 
@@ -54,20 +55,20 @@ class Driver(Struct, kw_only=True, dict=True):
 
     Attributes:
         run: the run.
-        model: who is asked.
+        model: the model.
         transcript: the conversation, shared with the loop.
         loop: the loop itself, not yet begun.
-        relist: the catalog as it is now, asked for before each step.
-        choice: how many of the tools the model is shown.
-        index: by which tools are chosen.
-        price: of the model, where it is known.
-        output_schema: JSON Schema of the answer, where the answer is no plain text.
+        relist: returns the catalog of tools as it is now; used before each step.
+        choice: how many of the tools are shown to the model.
+        index: the index by which tools are chosen.
+        price: the price of the model, where it is known.
+        output_schema: JSON Schema of the answer, where the answer is not plain text.
         accept: whether a changed prompt or changed tools may go on with a recorded run.
-        settings: how the model is asked.
+        settings: the settings with which the model is asked.
         question: the index in the transcript of the first message of the run itself.
-        truncates: whether a conversation that is too long for the model is told without its beginning.
+        truncates: whether a conversation that is too long for the model is sent without its beginning.
         holds_answers: whether the text of an answer is told only once the answer ends the run.
-        planning: the plan of the run; None where the agent makes none.
+        planning: the plan of the run; None where the agent makes no plan.
     """
 
     run: Run
@@ -100,7 +101,7 @@ class Driver(Struct, kw_only=True, dict=True):
         self._shortening = Shortening(last.left_out, last.clipped) if last is not None else WHOLE
         self._told: tuple[Shortening, Transcript, int] | None = None
         self._held: list[Event] = []
-        if getattr(self.model, "tells_usage", False):  # none are none
+        if getattr(self.model, "tells_usage", False):  # a reply without usage has used no tokens
             self.run.context.counts_tokens = False
 
     async def drive(self) -> RunResult:
@@ -121,7 +122,7 @@ class Driver(Struct, kw_only=True, dict=True):
             if type(intention) is CallModel:
                 ended = self.run.state.ended
                 if self._steps >= self._recorded and ended is not None and ended.status == "done":
-                    return Finish(status="done", text=ended.text, output=ended.text)  # by an earlier version's rules
+                    return Finish(status="done", text=ended.text, output=ended.text)  # by rules of an earlier version
                 outcome = await self._ask_model(intention)
             elif type(intention) is CallTools:
                 outcome = await self._call_tools(intention)
@@ -210,7 +211,7 @@ class Driver(Struct, kw_only=True, dict=True):
         return ModelAnswered(reply, record.elapsed, cost)
 
     async def _answered(self, request: Request) -> Reply:
-        """The model's answer; where the conversation is too long for the model, to a shorter one.
+        """The model's answer. Where the conversation is too long for the model, a shorter one is sent.
 
         Raises:
             ContextOverflow: the conversation is too long, and may not or can not be shortened further.
@@ -254,10 +255,10 @@ class Driver(Struct, kw_only=True, dict=True):
         self._held.clear()
 
     def _check_end(self, finish: Finish) -> None:
-        """Before a run ends: the answer that ends it is not one that was refused when the run was recorded.
+        """Check that the answer which ends the run was not refused when the run was recorded.
 
         Raises:
-            ReplayDiverged: it is.
+            ReplayDiverged: the answer was refused then.
         """
         ended = finish.status == "done" or finish.stop_reason in (INVALID_OUTPUT, PLAN_OPEN)
         if ended and self._steps < self._recorded and not self.accept and not self._is_taken_over:
@@ -269,7 +270,7 @@ class Driver(Struct, kw_only=True, dict=True):
             )
 
     def _shorter(self) -> Transcript:
-        """The conversation as the model is told it; a transcript that grows along with the whole one."""
+        """The shortened conversation that the model is sent: a transcript that grows along with the whole one."""
         if self._told is None or self._told[0] != self._shortening:
             phrases = self.run.phrases
             told = Transcript(self._shortening.told(self.transcript, phrases.left_out(), phrases.noted))
@@ -280,7 +281,7 @@ class Driver(Struct, kw_only=True, dict=True):
         return told
 
     def _show(self, reply: Reply) -> None:
-        """The reply is going to be part of the conversation: what is written down of that has no secret values."""
+        """Say how a reply is written down as part of the conversation: without secret values."""
         if shown := self.run.state.shown.get(self._reply_number):
             self.transcript.show_as(reply, shown)
 
@@ -299,12 +300,12 @@ class Driver(Struct, kw_only=True, dict=True):
 
     @property
     def _is_taken_over(self) -> bool:
-        """The latest reply was given to another run, from which this one branched off."""
+        """Whether the latest reply was given to another run, from which this one branched off."""
         started = self.run.state.beginning()
         return bool(started.forked) and self._reply_number <= started.fork_at
 
     async def _notice_tools(self) -> None:
-        """Before the model is asked: tools may have come and gone, and where they are many, some are chosen."""
+        """Read the tools anew before the model is asked. Where there are many, choose some of them."""
         catalog = await self.relist()
         if catalog is self._listed and not self._found:
             return
@@ -335,7 +336,10 @@ class Driver(Struct, kw_only=True, dict=True):
         return choose(question, run.path.catalog, self.choice, rank, run.path.bars, called)
 
     def _show_tools(self, tools: tuple[Tool, ...], digest: str, names: tuple[str, ...] = (), first: int = 0) -> None:
-        """From here on the model is shown these tools; on record where they are not those that it was shown before."""
+        """From here on the model is shown these tools.
+
+        The change goes on record where they differ from the tools before.
+        """
         self._shown = tools
         chosen = set(names[:first])
         search = SEARCH if SEARCH_TOOL in tools else ""
@@ -374,8 +378,8 @@ class Driver(Struct, kw_only=True, dict=True):
         return Called(results, elapsed, used, sampled, said, made)
 
     async def _show_called(self, calls: Sequence[ToolCall]) -> None:
-        """The model called tools by name that it was not shown. They are shown from here on, so that a person who is
-        asked about the call finds the definition on record.
+        """Show the model, from here on, tools that it called without having been shown them. So a person who is asked
+        about the call finds the definition on record.
         """
         assert self.run.state.chosen is not None
         shown, catalog = self.run.state.chosen.names, self.run.path.catalog
@@ -385,7 +389,7 @@ class Driver(Struct, kw_only=True, dict=True):
             await self._notice_tools()
 
     def _elapsed_after(self, calls: int) -> float:
-        """As it was when the calls were on record, so that a replay sees the same time as the run did."""
+        """The time that the run had used when these calls were on record, so that a replay sees the same time."""
         run = self.run
         if self._steps > self._recorded:
             return run.context.elapsed()

@@ -1,13 +1,13 @@
 """The one path from a call to its result. Nothing reaches a tool by another way.
 
     judge (plan.py): resolve, validate, decide; pure
-        -> ask (clearance.py): what became of it earlier, checks that rules want, persons
-        -> make (make.py): limits, intent on record, execute, outcome on record
+        -> ask (clearance.py): an earlier outcome, checks that rules require, approval by persons -> make (make.py):
+        limits, intent on record, execute, outcome on record
 
-What is on record of a call is read once, as a `CallStanding`, and anew after the call has waited for its turn. What a
-refused or failed call is told is in `core.errors`; what is written down is in `core.run.record`. A call that needs a
-person is parked: what the call waits for is on record, no coroutine waits, and the run is started anew when the answer
-is there.
+The record of a call is read once, as a `CallStanding`, and read anew after the call has waited for its turn.
+`core.errors` has the words for a call that is refused or fails; `core.run.record` has the records that are written. A
+call that needs a person is parked: its question is on record, no coroutine waits, and the run is resumed when the
+answer is there.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _outside_text(scope: RunContext, catalog: Catalog) -> OutsideText:
 
 
 class _Alone:
-    """Lets calls be under way side by side, and a call that wants to be alone by itself."""
+    """Lets calls run side by side, and a sequential call alone."""
 
     def __init__(self) -> None:
         self._gate = asyncio.Lock()
@@ -62,7 +62,7 @@ class _Alone:
 
     @contextlib.asynccontextmanager
     async def turn(self, alone: bool) -> AsyncIterator[None]:
-        """A block in which a call is under way."""
+        """A block in which a call runs."""
         async with self._gate:
             if alone:
                 await self._idle.wait()
@@ -79,7 +79,7 @@ class _Alone:
 
 
 TURN = 64
-"""After as many calls of one reply are begun, others have their turn."""
+"""After every this many calls of one reply, other tasks get their turn."""
 
 
 class CallPath:
@@ -87,12 +87,12 @@ class CallPath:
 
     Args:
         scope: the run.
-        catalog: the tools it may use.
-        terms: by what calls are judged.
-        limits: how many run at a time, how long, how often.
-        breakers: of the agent's tools, shared by its runs.
-        meters: of its tools and users, likewise.
-        asker: who can be asked while it goes on; nobody, where it is left out.
+        catalog: the tools that the run may use.
+        terms: the policies and facts by which calls are judged.
+        limits: limits on how many calls run at a time, how long, and how often.
+        breakers: the circuit breakers of the agent's tools, shared by its runs.
+        meters: the rate limits of the agent's tools and users, shared likewise.
+        asker: asks persons while the run goes on; without it nobody is asked.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class CallPath:
         self._turns: dict[str, asyncio.Lock] = {}
 
     def use(self, catalog: Catalog) -> None:
-        """From here on there are these tools."""
+        """Use these tools from here on."""
         self.catalog = self._maker.catalog = catalog
         self._origins.said.trust, self._origins.outside.tool_named = catalog.trusted, catalog.tool
 
@@ -133,7 +133,7 @@ class CallPath:
         return self.catalog.names_of(call)
 
     def polled(self, name: str) -> bool:
-        """Whether the tool of this name is meant to be asked again and again with the same arguments."""
+        """Whether the tool of this name is meant to be called again and again with the same arguments."""
         bound = self.catalog.get(name)
         return bound is not None and bound.tool.polled
 
@@ -167,13 +167,12 @@ class CallPath:
         refusals: Mapping[int, CallError],
         linked: LinkedCalls | None = None,
     ) -> list[ToolResult | Pending]:
-        """Perform the calls of one reply: side by side, but a tool declared sequential by itself. Results keep the
-        order.
+        """Perform the calls of one reply: side by side, but those of a sequential tool alone. Results keep the order.
 
         Args:
-            calls: what the model said.
-            reply: number of the `ModelReplied` entry that holds them.
-            refusals: calls that the loop itself turns away, by index.
+            calls: the calls of the reply.
+            reply: the number of the `ModelReplied` entry that holds the calls.
+            refusals: why the loop itself refuses a call, by the index of the call.
             linked: how the calls use each other's results; None where they do not.
         """
         if linked is not None:
@@ -188,7 +187,7 @@ class CallPath:
                 for index, call in enumerate(calls):
                     place, refusal = CallRef(reply, index), refusals.get(index)
                     if index % TURN == TURN - 1:
-                        await asyncio.sleep(0)  # a reply may hold thousands, and others want their turn
+                        await asyncio.sleep(0)  # a reply may hold thousands, and other tasks need their turn
                     if not self._is_sequential(call.name):
                         tasks[index] = group.create_task(self._in_slot(call, place, refusal))
                         continue
@@ -218,7 +217,7 @@ class CallPath:
                 if not isinstance(needed, ToolResult):
                     if needed is not None:
                         results[index] = needed
-                    return  # it waits, too; where there is nothing, the journal failed, and the group ends
+                    return  # this call waits, too; without any result the journal failed, and the group ends
             place, sequential = CallRef(reply, index), self._is_sequential(calls[index].name)
             async with alone.turn(sequential), contextlib.nullcontext() if sequential else self._slots:
                 done = {each: result for each, result in results.items() if isinstance(result, ToolResult)}
@@ -260,7 +259,7 @@ class CallPath:
         Args:
             call: the call as it was asked for.
             place: which call of the run it is.
-            refusal: why the loop turns the call away, if it does.
+            refusal: why the loop refuses the call, if it does.
             origins: tells the origins of the call's arguments, where the caller knows them. Without it the origins are
                 looked up in what was said in the run.
 
@@ -292,7 +291,7 @@ class CallPath:
                 self._origins.forget(place)
 
     async def _carry_out(self, plan: Plan, standing: CallStanding) -> ToolResult | Pending:
-        """Make a call that the policy allows, once all else that must be said of the call is said."""
+        """Make a call that the policy allows, after required checks and approvals."""
         allowed = await self._clearance.clear(plan, standing)
         if not isinstance(allowed, Plan):
             return allowed
@@ -301,22 +300,22 @@ class CallPath:
         if not gates:
             return await self._make(allowed, standing)
         async with acquire(gates, clock, self._meters.counts):
-            # What allowed the call may be over when its turn comes.
+            # A permission may have ended when the turn of the call comes.
             plan, standing = self._judge_anew(plan.said, standing.place)
             allowed = await self._clearance.clear(plan, standing)
             return await self._make(allowed, standing) if isinstance(allowed, Plan) else allowed
 
     async def _make(self, plan: Plan, standing: CallStanding) -> ToolResult | Pending:
-        """Make a call that is allowed, if what was looked up for the call still holds."""
-        if standing.asked is not None:  # what was looked up before a person was asked
+        """Make a call that is allowed, if its required checks still hold."""
+        if standing.asked is not None:  # the checks were made before a person was asked
             await self._clearance.look_first(plan, standing)
         return await self._maker.make(plan, standing)
 
     def _judge(self, call: ToolCall, standing: CallStanding) -> Plan:
-        """The call as it would be made now: with the arguments that a person put in, and under what they granted.
+        """Judge a call as it would be made now: with the arguments that a person put in, and with the person's grants.
 
         Raises:
-            CallError: the call is not to be made.
+            CallError: the call must not be made.
         """
         scope = self._scope
         place, origins = standing.place, self._origins
@@ -329,16 +328,16 @@ class CallPath:
         return plan
 
     def _judge_anew(self, call: ToolCall, place: CallRef) -> tuple[Plan, CallStanding]:
-        """The call as it would be made after it has waited."""
+        """Judge a call once more, after it has waited."""
         standing = self._scope.recording.standing(place)
         return self._judge(call, standing), standing
 
     @contextlib.asynccontextmanager
     async def _turn_of(self, plan: Plan) -> AsyncIterator[None]:
-        """A block in which no other call of the run is under way that requires a check by the same tool.
+        """A block in which no other call of the run that requires a check by the same tool is under way.
 
-        Nobody who waits here holds a rate limit, and all take their turns in the same order: so no two wait for each
-        other.
+        A call that waits here holds no rate limit, and all calls take their turns in the same order. So no two calls
+        wait for each other.
         """
         async with contextlib.AsyncExitStack() as turns:
             for name in sorted({each.requirement.tool for each in plan.required if not each.requirement.parallel}):

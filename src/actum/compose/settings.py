@@ -1,5 +1,5 @@
 """The settings of a program: from the person's own file, then `actum.toml` of the folder, then the environment, then
-the caller; the later one wins.
+the caller. A later place overrules an earlier one.
 
 `ACTUM_API_KEY` is not a setting: the key is read where a model is opened, and is in no object that is printed.
 """
@@ -54,7 +54,7 @@ ENVIRONMENT = {
     "ACTUM_JOURNAL_KEY_FILE": "journal_key",
     "ACTUM_POLICY": "policy",
 }
-"""Which variable is which setting."""
+"""The setting that each variable sets."""
 MCP_WAIT_S = 5.0
 
 
@@ -64,8 +64,8 @@ class ToolSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     Attributes:
         source: the place, `from` in the file: `everyday`, `file.py`, `file.py:name` or `module:name`.
         only: patterns of the names that are taken, as the place has them; empty for all.
-        rename: the place's own name of a tool by its new name.
-        prefix: stands before each name in the end.
+        rename: new names, each with the place's own name of the tool.
+        prefix: a text that is put before each name, after renaming.
     """
 
     source: str = msgspec.field(name="from")
@@ -141,11 +141,11 @@ BESIDE_PYTHON = ("python", "description", "users", "roles", "memory")
 
 
 class UpstreamTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An entry of `upstreams` that says more than where the model is.
+    """An entry of `upstreams` that says more than the place of the model.
 
     Attributes:
-        model: `provider:model`, or an address with `#name`; `*` in the place of the name stands for the name that was
-            asked for.
+        model: `provider:model`, or an address with `#name`; `*` in the place of the name means the name that was asked
+            for.
         weight: how many users begin here, beside the other entries with a weight: for an A/B test. The other entries
             are asked only when those with a weight give no answer.
         api: the API there: `auto` for that of the provider, and OpenAI's Chat Completions for an address.
@@ -166,7 +166,7 @@ class ModelTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     """A model that clients of `actum serve` may ask for: `[models.NAME]`. The name may be a pattern, such as `gpt-*`.
 
     Attributes:
-        upstreams: where requests are passed on to, in order; see `UpstreamTable` for more than a name.
+        upstreams: the places to which requests are passed on, in order: names, or entries as `UpstreamTable`.
         agent: the agent that answers, instead of upstreams.
         fallback: the kinds of trouble after which the next upstream is asked; all by default.
         keep_bodies: keep the bodies of requests and answers on record.
@@ -187,9 +187,9 @@ class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         header_bytes: how long the headers may be, the path among them.
         headers_s: seconds in which the headers have to arrive.
         requests: how many requests may be under way, open streams among them.
-        requests_per_caller: as above, of one user; of one address where no key is wanted.
+        requests_per_caller: the same for one user, or for one address where no key is wanted.
         connections: how many connections may be open.
-        connections_per_address: as above, of one address that is no proxy of ours.
+        connections_per_address: the same for one address that is no proxy of ours.
     """
 
     body_bytes: Annotated[int, Meta(gt=0)] = 4 * 1024 * 1024
@@ -203,17 +203,17 @@ class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What code and scripts may do that run as tools; the table `[sandbox]`.
+    """What code and scripts that run as tools may do; the table `[sandbox]`.
 
     Attributes:
         read: files and folders that they may read, beside the system's programs.
         write: folders that they may write.
         hosts: hosts that they may reach by HTTP, as in `allow` of `[egress]`; none where this is empty.
-        read_only_hosts: those of `hosts` to which a script may talk and still count as a script that only reads.
-        environment: the variables that they find.
-        limits: what one call may use up.
+        read_only_hosts: those of `hosts` that a script may reach and still count as a script that only reads.
+        environment: the environment variables that they are given.
+        limits: the resources that one call may use.
         python: what runs the Python code of a model: `cpython`, or `monty`, a faster subset of Python.
-        backend: what holds the jail, by the name that an installed package gives it; empty for what comes with actum.
+        backend: the backend of the jail, by its name in an installed package; empty for that of actum.
     """
 
     read: tuple[str, ...] = ()
@@ -229,10 +229,10 @@ class SandboxTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         host_rules(self.hosts)
 
     def jail(self, folder: Path) -> Jail:
-        """The jail of a call.
+        """Make the jail of a call.
 
         Args:
-            folder: to which paths are relative.
+            folder: the folder that paths are relative to.
         """
 
         def whole(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -253,7 +253,7 @@ class LoginTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         issuer: the OpenID provider at which people log in; empty for no log-in.
-        client_id: the name of this server there.
+        client_id: the name of this server at the provider.
         client_secret: where the password of this server at the provider is: `${secret:NAME}`, or `${NAME}` for a
             variable; empty for a public client. Never the password itself.
         asks: the scopes that are asked of the provider, beside `openid`.
@@ -280,7 +280,7 @@ class A2ATable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         enabled: whether agents are served by A2A.
-        agent: the name of the agent whose card stands at `/.well-known/agent-card.json`; the first where it is empty.
+        agent: the name of the agent whose card is at `/.well-known/agent-card.json`; empty for the first agent.
         version: the version of the agents, for their cards.
         provider: who offers the agents, for their cards; `provider_url` is the address of the provider.
         provider_url: see `provider`.
@@ -288,10 +288,10 @@ class A2ATable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         icon: the address of a picture, for the cards.
         input_modes: media types of files that messages may have, such as `image/*`, beside text and JSON.
         strict_card: the cards have the fields of version 1.0 alone. Clients of 0.3 can not read such cards.
-        repeats: what a message that comes again after its task has ended does: it begins a `new` task, or is answered
-            with the `same` task.
-        signing_key: the key that signs cards, as `${secret:NAME}` or `${NAME}` of a PEM text; by default a key that
-            follows from the journal.
+        repeats: what happens to a message that comes again after its task has ended: it begins a `new` task, or is
+            answered with the `same` task.
+        signing_key: the key that signs cards, as `${secret:NAME}` or `${NAME}` of a PEM text; by default a key that is
+            made from the journal.
         grpc: the address and the port at which gRPC listens; empty for no gRPC. With the certificate of `[serve]`;
             without one, this machine alone can reach it.
         list_grpc: the cards list gRPC although it has no certificate.
@@ -316,19 +316,19 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How `actum serve` is reached; the table `[serve]`.
 
     Attributes:
-        http: the address and the port at which it listens.
+        http: the address and the port at which the server listens.
         metrics: an address and a port for `/metrics` alone; empty to serve `/metrics` beside all else, for keys with
             the scope `metrics`.
-        public: the address as clients write it, where that is another, such as `https://tools.example.org`.
-        names: more names under which it is reached.
-        origins: of pages in a browser that may speak to it and read its answers.
-        proxies: addresses and networks of proxies that are believed when they say who the client is.
-        proxy_header: which header they write: `x-forwarded` (`X-Forwarded-For`, `-Proto`) or `forwarded`.
+        public: the server's address for clients, where that differs from `http`: `https://tools.example.org`.
+        names: further host names under which the server is reached.
+        origins: the origins of web pages that may send requests to the server and read its answers.
+        proxies: addresses and networks of proxies whose word on the client's address is believed.
+        proxy_header: the header that these proxies write: `x-forwarded` (`X-Forwarded-For`, `-Proto`) or `forwarded`.
         certificate: the file with the certificate, for TLS without a proxy.
         key_file: the file with the private key of the certificate.
-        issuer: whose tokens are accepted, beside keys.
+        issuer: the issuer whose tokens are accepted, beside keys.
         sse: serve old MCP clients at `/sse`, too.
-        end_s: seconds for what is under way when the server is told to end.
+        end_s: seconds that requests under way may still take when the server is told to end.
         catalog: the catalog of agents and MCP servers is served: `/.well-known/ai-catalog.json` and a search.
         hold_s: seconds for which a request to an agent at a model API is held while its run waits for a person.
         access_log: a file with a line of JSON for each request, `-` for the standard error; empty for none.
@@ -390,11 +390,11 @@ class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set.
+    """All settings.
 
     Attributes:
         model: a model's name, an address with `#name`, or `file.py:name` of a `Model` object; empty for the embedded
-            one.
+            model.
         base_url: the OpenAI-compatible endpoint at which `model` is a name.
         tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `code` for tools that run code, `folder/` for the
             scripts of a folder, both in a sandbox; `none` for no tools. `mcp` for the two tools by which a model finds
@@ -403,32 +403,32 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             `[tools]`.
         mcp: MCP servers: `mine` for those that were added with `actum mcp add`, the name of one of them, an address, or
             a file of them; `none` for none.
-        dialect: how the model says a call: a name, or a table of a name and options; see `DialectTable`.
+        dialect: the form in which the model says a call: a name, or a table of a name and options; see `DialectTable`.
         instructions: the system prompt.
         model_settings: how the model is asked: temperature, length, headers and more.
         truncation: whether a conversation that is too long for the model is told without its beginning: `auto`, or
             `disabled`.
-        choose, always: of many tools, how many the model is shown at a time, and which are always among them; as for
-            `Agent`.
-        tool_choice: whether and which tools a run must call: `auto`, `none`, `required`, a tool's name, or the names of
-            the only tools that it may call.
+        choose, always: how many of the tools the model is shown at a time, and the tools that are always among them; as
+            for `Agent`.
+        tool_choice: whether a run must call a tool, and which: `auto`, `none`, `required`, a tool's name, or the names
+            of the only tools that it may call.
         plan: the model writes down a plan, and the state of each step; as for `Agent`.
         references: the calls of one reply may use each other's results.
         journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
             person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
-        policy: the policy's file; empty for the one that asks before every declared side effect.
+        policy: the policy's file; empty for the policy that asks before every declared side effect.
         limits: how much a run may use.
         prices: what models cost, by their names.
-        mcp_wait: seconds for which a run waits for MCP servers of which nothing is known yet, all side by side.
+        mcp_wait: seconds for which a run waits for MCP servers that are not known yet, all side by side.
         speaks_for_user: clients of `actum mcp serve` that say only what their user said, so that rules take their
-            values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
-            id of a client of `--issuer`.
+            values as the user's: `local` for programs without a key, `shared` for clients with the key of `--key-env`,
+            or the id of a client of `--issuer`.
         egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
         sandbox: what code and scripts that run as tools may do.
         agents: agents by their names; see `AgentTable`.
         workflows: workflows by their names; see `WorkflowTable`.
-        tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
+        tool_labels: what the operator says of tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
         tool_modules: patterns of the modules whose functions a published tool may name: `modules` in `[tools]`.
         tenant_claim: the claim that names the tenant of a user, in the tokens of `--issuer` and of `[serve.login]`;
             dots lead inside. A token without this claim is not accepted then. Empty where all users belong to one
@@ -477,11 +477,11 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class SettingsOrigin(Struct, frozen=True, kw_only=True):
-    """How settings were read, so that they can be read again.
+    """The inputs from which settings were read, so that they can be read again.
 
     Attributes:
         folder: where `actum.toml` may lie.
-        said: what the caller set.
+        said: the settings of the caller.
     """
 
     folder: str
@@ -489,14 +489,14 @@ class SettingsOrigin(Struct, frozen=True, kw_only=True):
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):
-    """What a person set, as words.
+    """The settings of a program, as they were read.
 
     Attributes:
-        sources: where a setting comes from: the path of the person's own file, `actum.toml`, a variable, or `flag`;
-            only those that were set are in it.
+        sources: where each setting comes from: the path of the person's own file, `actum.toml`, a variable, or `flag`.
+            It has only settings that were set.
         agent: the name of the agent whose settings these are; empty for those around all agents.
-        of_agents: the settings of each agent: those of its table over those around it.
-        origin: how they were read; None for settings that a program has made.
+        of_agents: the settings of each agent: the settings of its table, which overrule those around it.
+        origin: how the settings were read; None for settings that a program has made.
     """
 
     sources: dict[str, str] = {}
@@ -511,15 +511,16 @@ class Settings(SettingsFile, frozen=True, kw_only=True):
 def read_settings(
     folder: Path, environment: Mapping[str, str], said: Mapping[str, str | bool | Sequence[str] | JsonObject | None]
 ) -> Settings:
-    """The settings that hold: the person's own, under the folder's, under the environment's, under what was said.
+    """Read the settings of the person, the folder, the environment and the caller; a later one overrules the earlier.
 
     Args:
         folder: where `actum.toml` may lie.
-        environment: the process's variables; they also tell where the person's own file is.
-        said: what the caller set; None and the empty count as not set. Of a table only what it names is set.
+        environment: the variables of the process; they also say where the person's own file is.
+        said: the settings of the caller; None and empty values count as not set. A table sets only the fields that it
+            names.
 
     Raises:
-        UsageError: a file is no TOML, or sets what is no setting.
+        UsageError: a file is not TOML, or sets something that is not a setting.
     """
     own = settings_path(environment)
     layers = [_Layer(str(own), read_settings_file(own))] if own is not None else []
@@ -568,7 +569,7 @@ def _merged(layers: Sequence[_Layer], own: Path | None) -> Settings:
     sources: dict[str, str] = {}
     for layer in layers:
         if "base_url" in layer.values and own is not None and sources.get("model") == str(own):
-            del found["model"], sources["model"]  # the model that the person likes best is at another address
+            del found["model"], sources["model"]  # the model of the person's own file is at another address
         for name, value in layer.values.items():
             before, sources[name] = found.get(name), layer.source
             if name != "dialect" and isinstance(before, dict) and isinstance(value, dict):
@@ -581,15 +582,15 @@ def _merged(layers: Sequence[_Layer], own: Path | None) -> Settings:
 
 
 def _denied(before: Mapping[str, object], later: Mapping[str, object]) -> dict[str, object]:
-    """What both tables `[egress]` deny: what a person denied in the own file, no folder opens again."""
+    """The table `[egress]` of two layers, with all that either denies: no folder allows what the own file denies."""
     lists = [table["deny"] for table in (before, later) if isinstance(table.get("deny"), list)]
     return {"deny": [entry for entries in lists if isinstance(entries, list) for entry in entries]}
 
 
 _OF_SETTINGS = frozenset(AgentTable.__struct_fields__) & frozenset(SettingsFile.__struct_fields__) - {"agents"}
-"""What an agent's table sets in the place of the settings around it."""
+"""The settings that an agent's table may overrule."""
 _WORKFLOW_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-"""As the names of tools: a workflow is served as a tool."""
+"""Names of workflows are names of tools, since a workflow is served as a tool."""
 _AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -606,7 +607,7 @@ def read_anew(
         folder, environment, said: as for `read_settings`.
 
     Returns:
-        The settings as they are now, and what differs from before, fit to be shown and put on record.
+        The settings as they are now, and the differences from before in a form that may be shown and put on record.
 
     Raises:
         UsageError: as of `read_settings`.
@@ -622,12 +623,12 @@ def read_anew(
 
 
 class Difference(Struct, frozen=True):
-    """A setting that is not as it was.
+    """A setting that has changed.
 
     Attributes:
-        name: of the setting; an agent's is `agents.desk`, the labels of tools are `tools."pattern"`.
-        before, now: as they may be shown, secrets hidden; None where the setting was not there. Both are the same where
-            only a hidden value differs.
+        name: the name of the setting; an agent's is `agents.desk`, the labels of tools are `tools."pattern"`.
+        before, now: the values as they may be shown, with secrets hidden; None where there was no such setting. Both
+            are the same where only a hidden value differs.
     """
 
     name: str
@@ -636,7 +637,7 @@ class Difference(Struct, frozen=True):
 
 
 def _told(settings: Settings, name: str) -> object:
-    """The setting of a name of `shown_settings`, with all that is hidden there."""
+    """The setting with a name of `shown_settings`, with the values that are hidden there."""
     head, _, rest = name.partition(".")
     if head == "agents" and rest:
         return settings.agents.get(rest)
@@ -648,7 +649,7 @@ def _told(settings: Settings, name: str) -> object:
 
 
 def shown_settings(settings: Settings) -> dict[str, Json]:
-    """Each setting by its name, as it may be shown: no password, no header, nothing that is called as keys are."""
+    """Each setting by its name, as it may be shown: without passwords, headers, and values that are named like keys."""
     plain: dict[str, Json] = msgspec.to_builtins(settings, order="deterministic", enc_hook=str)
     labels, agents, workflows = plain.pop("tool_labels"), plain.pop("agents"), plain.pop("workflows")
     features = plain.pop("features")
@@ -678,10 +679,11 @@ _ADDRESSES = frozenset({"base_url", "broker", "journal", "mcp", "model", "proxy"
 
 
 def read_settings_file(path: Path) -> dict[str, object]:
-    """What a settings file sets; nothing where there is no such file.
+    """The settings of a file; none where there is no such file.
 
     Raises:
-        UsageError: the file can not be read, or there is a mistake in it; the first is told, with its line.
+        UsageError: the file can not be read, or there is a mistake in it; the error names the first mistake, with its
+            line.
     """
     found, mistakes = _look(path)
     if mistakes:
@@ -691,12 +693,12 @@ def read_settings_file(path: Path) -> dict[str, object]:
 
 
 def find_mistakes(path: Path) -> list[Mistake]:
-    """All that is wrong with a settings file; nothing where there is no such file."""
+    """All mistakes in a settings file; none where there is no such file."""
     return _look(path)[1]
 
 
 def _look(path: Path) -> tuple[dict[str, object], list[Mistake]]:
-    """A settings file as TOML reads it, and what is wrong with it."""
+    """A settings file as TOML reads it, and its mistakes."""
     try:
         text = path.read_text("utf-8") if path.is_file() else ""
     except (OSError, ValueError) as error:
@@ -709,7 +711,7 @@ def _look(path: Path) -> tuple[dict[str, object], list[Mistake]]:
 
 
 def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
-    """What is wrong with a file of settings, as TOML reads it."""
+    """The mistakes in a settings file, as TOML reads it."""
     plain = {name: value for name, value in found.items() if name != "tools" or not isinstance(value, dict)}
     plain = {name: value for name, value in plain.items() if not _is_feature(name, value)}
     for internal in ("tool_labels", "tool_modules", "sources", "features"):
@@ -747,15 +749,15 @@ def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
 
 
 def _is_feature(name: str, table: object) -> bool:
-    """Whether a table of a file is that of a feature: no setting is called so, nor nearly so. Nobody looks here whether
-    there is such a feature, since that takes a search through all installed packages.
+    """Whether a table of a file counts as that of a feature: no setting has this name, or nearly this name. Whether
+    there is such a feature is not checked here, since that takes a search through all installed packages.
     """
     known = Settings.__struct_fields__
     if name in known or not isinstance(table, dict) or not _FEATURE_NAME.fullmatch(name):
         return False
     if not str(meant(name, known)):
         return True
-    from ..core.process.installed import installed  # noqa: PLC0415  # a search that other settings need not wait for
+    from ..core.process.installed import installed  # noqa: PLC0415  # a search that most settings do not need
 
     return any(each.name == name for each in installed("actum.features"))
 
@@ -764,13 +766,13 @@ _FEATURE_NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
 
 
 USE = "use"
-"""In `[tools]`: the list of places, where tables stand beside it."""
+"""In `[tools]`: the list of places, where there are tables as well."""
 MODULES = "modules"
 """In `[tools]`: the modules whose functions published tools may name."""
 
 
 def _sorted_out(found: dict[str, object]) -> dict[str, object]:
-    """What a file sets, with the tables of `[tools]` apart from the list of places, and those of features together."""
+    """The settings of a file: tables of `[tools]` apart from the list of places, and tables of features together."""
     features = {name: found.pop(name) for name in list(found) if _is_feature(name, found[name])}
     found |= {"features": features} if features else {}
     tools = found.pop("tools", None)
@@ -783,10 +785,10 @@ def _sorted_out(found: dict[str, object]) -> dict[str, object]:
 
 
 def _check_agents(agents: Mapping[str, AgentTable]) -> None:
-    """Each agent hands tasks to agents that there are, and none comes back to an agent that waits.
+    """Check that each agent hands tasks only to agents that exist, and that no chain of agents is a circle.
 
     Raises:
-        UsageError: it is not so.
+        UsageError: an agent is unknown, or a chain of agents is circular.
     """
 
     known_good: set[str] = set()
@@ -817,14 +819,14 @@ def _check_agents(agents: Mapping[str, AgentTable]) -> None:
 
 
 RESERVED = ("api", "mcp", "agent", "call")
-"""What runs of this program itself are called on record: no workflow is called so."""
+"""Names that runs of this program itself have on record: no workflow may have one."""
 
 
 def _check_workflows(settings: Settings) -> None:
-    """The name of a workflow means nothing else: the files of several folders may name it.
+    """Check that the name of a workflow means nothing else. Names may come from the files of several folders.
 
     Raises:
-        UsageError: it does.
+        UsageError: the name has another meaning.
     """
     for name in settings.workflows:
         if name in settings.agents:
@@ -860,12 +862,12 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
 
 
 def _toml_text(text: str) -> str:
-    """A basic string of TOML, which JSON's strings without escaped surrogates are."""
+    """A basic string of TOML. A JSON string without escaped surrogates is one."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def shown_journal(word: str) -> str:
-    """The journal that was set, as it may be shown: an address without its password."""
+    """The setting `journal` as it may be shown: an address without its password."""
     return address(word) if word.startswith(SCHEMES) else word
 
 
@@ -873,7 +875,7 @@ def table_of(settings: Settings, name: str) -> AgentTable:
     """The table of the agent of this name.
 
     Raises:
-        UnknownName: there is none; the message says what was probably meant.
+        UnknownName: there is no such agent; the message says which was probably meant.
     """
     table = settings.agents.get(name)
     if table is None:
@@ -891,7 +893,7 @@ def choose_agent(settings: Settings, name: str) -> Settings:
     """The settings of the agent of this name.
 
     Raises:
-        UnknownName: there is none; the message says what was probably meant.
+        UnknownName: there is no such agent; the message says which was probably meant.
     """
     table_of(settings, name)
     return msgspec.structs.replace(settings.of_agents[name], of_agents=settings.of_agents)

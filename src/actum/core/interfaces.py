@@ -1,6 +1,7 @@
-"""The seams between rooms, as protocols. Each has a fake that we ship in `actum.testing`.
+"""The protocols between the rooms: `Toolset` executes calls, `Journal` keeps the record, `Clock` is time.
 
-`Model` says, `Toolset` does, `Policy` decides, `Approver` is a person, `Journal` remembers, `Clock` is time.
+`Model` is in `core.model`, `Policy` and `Approver` are in `core.policy`. `actum.testing` has a scripted model, toolset,
+approver and clock for tests.
 """
 
 from __future__ import annotations
@@ -59,12 +60,12 @@ from .policy import Ancestor
 
 
 class InputRequired(Exception):
-    """Raised by a running tool that can not go on before somebody answers: the call waits with it.
+    """Raised by a running tool that can not go on before somebody answers. The call is parked until then.
 
     Args:
-        pending: what it waits for. Once that is answered the call is executed again, with the answer in its context.
-        run_id: the run that waits, where the tool's work is another run.
-        state: what the tool wants to find again as `Context.state`.
+        pending: the question. Once it is answered, the call is executed again, with the answer in its context.
+        run_id: the run that waits, where the tool's work is a run of its own.
+        state: text that the tool will find again as `Context.state`.
     """
 
     def __init__(self, pending: Pending, run_id: str = "", state: str = "") -> None:
@@ -75,11 +76,11 @@ class InputRequired(Exception):
 
 
 class Elicited(Struct, frozen=True):
-    """What came of asking the user.
+    """The user's answer to a form or a page.
 
     Attributes:
-        action: the user gave what was asked for, would not, or went away without a choice.
-        content: what they gave, in the shape of the schema.
+        action: the user gave the answer (`accept`), refused (`decline`), or went away without a choice (`cancel`).
+        content: the answer, which fits the schema.
     """
 
     action: Literal["accept", "decline", "cancel"]
@@ -88,37 +89,37 @@ class Elicited(Struct, frozen=True):
 
 @runtime_checkable
 class Peer(Protocol):
-    """The other end of a run that was asked for by a program: its tools can turn to it while they run.
+    """The program at the other end of a run, where a program asked for the run. Tools can turn to it while they run.
 
-    None says that it can not tell now, and may later: the call is parked until it does.
+    A method returns None where the program can not answer now, but may later: the call is parked until then.
     """
 
     async def sample(self, request: Request) -> Reply | None:
-        """Have its model answer.
+        """Have the program's model answer.
 
         Raises:
-            CallError: it will not.
+            CallError: the program refuses.
         """
 
     async def roots(self) -> Sequence[str] | None:
-        """The directories it lets be worked in, as `file://` addresses.
+        """The directories in which the program allows work, as `file://` addresses.
 
         Raises:
-            CallError: it will not tell.
+            CallError: the program refuses to tell.
         """
 
     def log(self, level: str, message: Json) -> None:
-        """Hear what a running tool tells of itself; levels are those of RFC 5424, in words."""
+        """Receive a log message of a running tool. The levels are those of RFC 5424, in words."""
 
 
 class ToolRequests(Protocol):
-    """What stands behind a `Context` when a running tool asks for something; see `asking.inquiry`."""
+    """Carries out the requests that a running tool makes through its `Context`; see `call.asking.inquiry`."""
 
     async def ask(self, pending: Pending) -> InputGiven:
-        """Have somebody answer.
+        """Have a person or a program answer.
 
         Raises:
-            Waiting: nobody can now.
+            InputRequired: nobody can answer now.
         """
 
     async def sample(self, request: Request, key: str = "") -> Reply:
@@ -128,42 +129,42 @@ class ToolRequests(Protocol):
         """The directories to work in."""
 
     def log(self, level: str, message: Json) -> None:
-        """Pass on what a tool tells."""
+        """Pass on a log message of the tool."""
 
     def held(self) -> AbstractContextManager[None]:
         """A block in which the time limit of the call stands still."""
 
     def beside(self, keys: tuple[str, ...]) -> None:
-        """What is asked next may be meant for other calls; see `Context.beside`."""
+        """Say that the next question may belong to other calls, too; see `Context.beside`."""
 
 
 class Context(Generic[Deps]):
-    """What a running tool may know and do besides its arguments. Tools ask for it by a parameter annotated `Context`,
-    or `Context[Deps]` with the type of `deps`.
+    """What a running tool may know and do beside its arguments. A tool gets its context through a parameter annotated
+    `Context`, or `Context[Deps]` with the type of `deps`.
 
     Attributes:
-        run_id: the run this call belongs to.
-        call: the call, with the arguments that the tool gets.
+        run_id: the run that this call belongs to.
+        call: the call, with the arguments as the tool gets them.
         key: the idempotency key: the same for every attempt at this call, for services that take one.
         attempt: 1 for the first attempt.
-        principal, tenant, roles, key_id: on whose behalf; see `Facts`.
-        deps: what the program passed as `context=` to `Agent.run`. Its type is what the tool says by `Context[Deps]`;
+        principal, tenant, roles, key_id: the user on whose behalf the call is made; see `Facts`.
+        deps: what the program passed as `context=` to `Agent.run`. The tool declares its type by `Context[Deps]`;
             nothing checks at run time that the program passed such an object.
-        attachments: the run's attachments by handle.
-        answers: what was answered so far in this run, by the id of what was asked.
+        attachments: the run's attachments, by handle.
+        answers: the answers so far in this run, by the id of the question.
         budget: what the run has used; for tools that start runs themselves.
-        state: what the tool left when it was last parked; see `InputRequired`.
+        state: the text that the tool left when it was last parked; see `InputRequired`.
         peer: the other end of the run, for tools that start runs themselves.
-        journal: where the run is written down, for tools that start runs themselves: they are written there too. None
-            where the context belongs to no run.
+        journal: where the run is written down, for tools that start runs themselves: those runs are written there, too.
+            None where the context belongs to no run.
         holder: for whom a toolset keeps sessions open between calls: the conversation, or the run where there is none.
-        process_limits: what the processes that carry out the call may use up, as the operator limits it.
+        process_limits: the operator's limits on the resources of the processes that carry out the call.
         opened_outside: files that a program tried to open outside its jail while it carried out the call. They go on
             record.
         begun: how often the code of the call began a run with the same words, by their digest; see `runs.below`.
         brought: what brought the code text that an outsider may have written, such as a run that it began.
-        has_outcome: the call is over; what its code still does is not done for the call.
-        heard: the conversation of the run so far, for agents that are told of it.
+        has_outcome: the call is over; anything that its code still does is not done for the call.
+        heard: the conversation of the run so far, for agents that are told the conversation.
         emit: tells those who watch the run what happens in a run that the call begins; None where nobody watches.
     """
 
@@ -268,7 +269,7 @@ class Context(Generic[Deps]):
 
     @property
     def user(self) -> User:
-        """On whose behalf the call is made."""
+        """The user on whose behalf the call is made."""
         return User(self.tenant, self.principal)
 
     @property
@@ -290,19 +291,21 @@ class Context(Generic[Deps]):
     async def elicit(
         self, message: str, schema: JsonObject | None = None, *, url: str = "", asker: str = "", key: str = ""
     ) -> Elicited:
-        """Ask the user, by a form or by a page to visit. Ask before you act: where nobody can answer now, the call is
-        parked, and the tool is executed anew from its beginning when the answer is there.
+        """Ask the user, by a form or by a page to visit.
+
+        Ask before you act. Where nobody can answer now, the call is parked, and the tool is executed anew from its
+        beginning when the answer is there.
 
         Args:
-            message: what is asked for and why.
-            schema: JSON Schema of an object of plain values that the answer has to fit; a yes or no where it is left
-                out.
+            message: the question, and why it is asked.
+            schema: JSON Schema of an object of plain values that the answer has to fit; without a schema the answer is
+                a yes or no.
             url: a page where the user does what is needed, instead of a form.
-            asker: who asks, where it is another party.
-            key: what you call this question, so that its answer is found though its words change.
+            asker: the name of another party, where one asks.
+            key: your own name for this question, so that its answer is found even if the words of the question change.
 
         Raises:
-            Waiting: nobody can answer now. Let it pass through.
+            InputRequired: nobody can answer now. Let the exception pass through.
         """
         form = schema or {"type": "object", "properties": {}}
         pending = Pending(
@@ -314,20 +317,20 @@ class Context(Generic[Deps]):
         return Elicited("decline" if answer.verdict == "deny" else "cancel")
 
     async def sample(self, request: Request, *, key: str = "") -> Reply:
-        """Ask a model: the client's, where a program at the other end of the run offers one, else the run's own.
-        It counts in the run's limits and is on record.
+        """Ask a model: the client's, where a program at the other end of the run offers one, else the run's own. The
+        answer counts in the run's limits and goes on record.
 
         Raises:
-            Waiting: nobody can answer now. Let it pass through.
-            CallError: a limit is reached, or it is refused.
+            InputRequired: nobody can answer now. Let the exception pass through.
+            CallError: a limit is reached, or the request is refused.
         """
         return await self._asking().sample(request, key)
 
     async def roots(self, *, key: str = "") -> tuple[str, ...]:
-        """The directories that the other end of the run lets be worked in, as `file://` addresses.
+        """The directories in which the other end of the run allows work, as `file://` addresses.
 
         Raises:
-            Waiting: they are not known now. Let it pass through.
+            InputRequired: the directories are not known now. Let the exception pass through.
         """
         return await self._asking().roots(key)
 
@@ -336,12 +339,12 @@ class Context(Generic[Deps]):
 
         Args:
             level: `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` or `emergency`.
-            message: a sentence, or anything JSON.
+            message: a sentence, or any JSON value.
         """
         self._asking().log(level, message)
 
     def held(self) -> AbstractContextManager[None]:
-        """A block in which the time limit of this call stands still: somebody is asked something on its behalf."""
+        """A block in which the time limit of this call stands still: somebody is being asked on behalf of the call."""
         return self._inquiry.held() if self._inquiry is not None else nullcontext()
 
     def beside(self, keys: tuple[str, ...]) -> None:
@@ -359,10 +362,10 @@ class Context(Generic[Deps]):
         return self._inquiry
 
     def spend(self, cost: Decimal) -> None:
-        """This call costs so much money: counted for the run, in the currency of its prices.
+        """Count a cost of this call for the run, in the currency of the run's prices.
 
         Raises:
-            UsageError: the cost is no Decimal, or below 0.
+            UsageError: the cost is not a `Decimal`, or is below 0.
         """
         if not isinstance(cost, Decimal) or not cost >= 0:
             raise UsageError("spend({cost!r}): give a Decimal, as in Decimal('0.02')", cost=cost)
@@ -370,11 +373,11 @@ class Context(Generic[Deps]):
             self.budget.add_for(self.key, Used(cost=cost))
 
     def secret(self, name: str) -> str:
-        """A secret of the agent, such as a key: it is in no argument, and is kept out of what the tool returns.
+        """A secret of the agent, such as a key. It is in no argument, and is taken out of the tool's results.
 
         Raises:
-            SecretMissing: the agent was given none of this name.
-            ToolError: it can't be read. Both messages say what a person does about that.
+            SecretMissing: the agent has no secret of this name.
+            ToolError: the secret can't be read. Both messages say what a person can do.
         """
         try:
             value = self._secrets.get(name)
@@ -392,7 +395,7 @@ class Context(Generic[Deps]):
         return value
 
     def conceal(self, *secrets: str) -> None:
-        """Keep these out of what this run writes down and tells: keys that a tool has from elsewhere."""
+        """Keep values out of everything that this run writes down or tells: keys that a tool has from elsewhere."""
         known = [secret for secret in secrets if secret]
         self._told.update(known)
         GIVEN.add(known)
@@ -403,16 +406,16 @@ class Context(Generic[Deps]):
             self._progress(self, value)
 
     def note(self, record: Struct, *, needed: bool = False) -> None:
-        """Put a record of a feature on the record of the run, secrets left out. Any thread may. A tool that is executed
-        anew notes anew.
+        """Put a record of a feature on the record of the run, without secrets. May be called from any thread. A tool
+        that is executed anew notes the record again.
 
         Args:
             record: a struct that the feature names among its `records`, whose feature is switched on.
-            needed: the run can not go on where the record can not be read, since the feature is missing or older.
+            needed: the run must not go on where this record can not be read, because the feature is missing or older.
 
         Raises:
-            UsageError: the record belongs to no feature that is on, is too long, or can not do without a secret; or
-                the call is over, or only looks.
+            UsageError: the record belongs to no feature that is on, is too long, or can not be written without a
+                secret; or the call is over, or is only a check.
         """
         if self._note is None or self.journal is None:
             raise UsageError("{kind} can not be noted: no call of a run is under way here", kind=type(record).__name__)
@@ -420,17 +423,17 @@ class Context(Generic[Deps]):
 
     @property
     def is_over(self) -> bool:
-        """The call has its outcome, or nobody watches: progress is not told any more."""
+        """Whether progress is told no more: the call has its outcome, or nobody watches."""
         return self._progress is None
 
     def close(self) -> None:
-        """The call has its outcome; whatever a thread still tells of it is not heard."""
+        """Say that the call has its outcome. Progress that a thread still tells is not passed on."""
         self._progress = None
         self.has_outcome = True
 
 
 def _without_folders(why: UsageError) -> Sentence:
-    """The sentence of an error as a model may read it: of each path the name alone."""
+    """The sentence of an error for a model: each path is cut to its last name."""
     values = {
         name: PurePath(str(value)).name if isinstance(value, PurePath) or os.sep in str(value) else value
         for name, value in why.sentence.values.items()
@@ -440,29 +443,29 @@ def _without_folders(why: UsageError) -> Sentence:
 
 @runtime_checkable
 class Toolset(Protocol):
-    """A place where tools live."""
+    """A source of tools."""
 
     @property
     def generation(self) -> int:
         """A number that changes whenever the list of tools does. Constant for a set that never changes."""
 
     async def list_tools(self) -> Sequence[Tool]:
-        """The tools there are now."""
+        """The tools that exist now."""
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
-        """Do it. The call is resolved, validated, allowed and on record when it comes here, and only then.
+        """Carry out a call. The call path has resolved, validated and allowed the call, and put it on record.
 
         Raises:
-            CallError: it could not be done; the class says what that means.
+            CallError: the call failed; the class says how.
         """
 
 
 class ProbeResult(Struct, frozen=True):
-    """What a probe found out about a call that may have happened.
+    """The finding of a probe about a call that may have happened.
 
     Attributes:
-        status: it happened, it did not, or nobody can tell.
-        result: what it came to, where it happened and that is known.
+        status: the call happened, did not happen, or nobody can tell.
+        result: the result, where the call happened and the result is known.
     """
 
     status: Literal["done", "not_done", "unknown"]
@@ -474,31 +477,31 @@ class Probing(Protocol):
     """A toolset that can find out whether a call happened. It is asked only for tools declared `probed`."""
 
     async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
-        """Look, without changing anything, whether this call happened; `context.key` is the one it was made with."""
+        """Find out whether this call happened, without changing anything. `context.key` is the key of the call."""
 
 
 @runtime_checkable
 class StandsForOthers(Protocol):
-    """A toolset with a tool that stands for many others, which are named in its arguments. Policies judge both."""
+    """A toolset with a tool that calls many others, which its arguments name. Policies judge both tools."""
 
     def meant(self, call: ToolCall) -> tuple[Tool, ToolCall] | None:
-        """The tool that a call is for, and the call as this tool would get it; None where the call is for itself.
+        """The tool that a call is meant for, and the call as that tool would get it; None for an ordinary call.
 
         Raises:
             UnknownTool: there is no such tool.
             InvalidArguments: the arguments are not those of the tool.
-            PermissionDenied: the tool can not be called in this way.
+            PermissionDenied: the tool may not be called in this way.
         """
 
     def stands_for(self, name: str) -> Sequence[Tool]:
-        """The tools for which the tool of this name stands; none where the tool is for itself."""
+        """The tools that the tool of this name calls; none where it is an ordinary tool."""
 
     def through(self, shown: Callable[[Tool], Tool | None]) -> Toolset:
-        """The same toolset, which speaks of its tools as a run is shown them.
+        """The same toolset, with the names and descriptions of its tools as a run is shown them.
 
         Args:
-            shown: gives the definition that a run is shown of one of the toolset's own; None for a tool that is left
-                out.
+            shown: returns the definition that a run is shown for one of the toolset's tools; None for a tool that is
+                left out.
         """
 
 
@@ -507,14 +510,14 @@ NOTHING_READ: Mapping[str, int] = {}
 
 
 class RunFilter(TypedDict, total=False):
-    """Which runs of a list are wanted; what is left out, None or empty fits all, unless something else is said.
+    """Which runs of a list are wanted. A field that is left out, None or empty fits all runs, unless it says otherwise.
 
     Attributes:
         run_id: only these runs.
         tenant: only runs of this tenant, which may be `""`; None for all.
         principal: only runs on behalf of this principal.
         agent, model: only runs of this name.
-        status: only runs that stand so, by the list, or in one of these ways; see `RunSummary`.
+        status: only runs with this status in the list, or with one of these; see `RunSummary`.
         kind: only runs of this kind.
         conversation: only runs under this id. The same id under another owner, or tenant, is another conversation.
         owner: only runs that belong to this principal, which may be `""`; None for all.
@@ -545,17 +548,17 @@ class RunFilter(TypedDict, total=False):
 
 
 class TaskIndex(Protocol):
-    """The list of tasks (`core.run.task`): an index, written in the transaction of the records that it follows from."""
+    """The list of tasks (`core.run.task`): an index, written in one transaction with the records."""
 
     @property
     def outbox(self) -> WebhookOutbox:
         """The messages about the ends of tasks."""
 
     async def find(self, run_id: str, *, tenant: str | None = None, principal: str | None = None) -> TaskLine | None:
-        """The line of a task; None where there is no such task of this user. None as a tenant or principal: of all."""
+        """The line of a task; None where this user has no such task. A tenant or principal of None means any."""
 
     async def states(self, run_ids: Sequence[str]) -> Mapping[str, TaskState]:
-        """The states of these tasks; of a task that is not in the list there is none."""
+        """The states of these tasks. A task that is not in the list is left out."""
 
     async def list(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[TaskFilter]) -> list[TaskLine]:
         """The latest tasks, newest first.
@@ -573,7 +576,7 @@ class TaskIndex(Protocol):
         """How many tasks of a user, or of all users of a tenant, wait to be begun; counted up to `most`."""
 
     async def figures(self, now: float) -> Sequence[TaskFigure]:
-        """How many tasks of each state and priority there are, of those that have not ended or are dead letters."""
+        """How many tasks of each state and priority there are, among those that have not ended or are dead letters."""
 
     async def keyed(self, tenant: str, principal: str, key: str) -> TaskLine | None:
         """The task of a user with this unique key; None where there is none."""
@@ -588,38 +591,38 @@ class TaskIndex(Protocol):
         tenant_running_max: int | None = None,
         without: Sequence[str] = (),
     ) -> Sequence[TaskLine]:
-        """The tasks that are to be begun next: those of the highest priority, and among them users take turns. Nothing
-        is written down here: the process that begins a task claims its run.
+        """The tasks that are to be begun next: those of the highest priority. Among these, users take turns. Nothing is
+        written down here: the process that begins a task claims its run.
 
         Args:
             now: seconds since 1970.
             home: as in `TaskLine`.
-            limit: the most.
+            limit: the most tasks that are returned.
             running_max, tenant_running_max: the most tasks of one user, or of one tenant, that may run at a time.
             without: tasks to leave out.
         """
 
     async def next_time(self, *, home: str = "") -> float | None:
-        """When the next task becomes due that is not due yet, in seconds since 1970."""
+        """When the next task that is not due yet becomes due, in seconds since 1970."""
 
     async def late(self, now: float, *, limit: int = 100) -> Sequence[TaskLine]:
         """Tasks that have not ended, and whose deadline has passed."""
 
     async def running(self, *, home: str | None = "") -> Sequence[TaskLine]:
-        """The tasks that are running, or were when their process ended; None as the home for all."""
+        """The tasks that are running, or were when their process ended; None as `home` for all."""
 
     def tell_progress(self, run_id: str, value: Json, at: float, *, problem: str = "") -> None:
-        """Write down how far a task is. Nobody waits until that is written.
+        """Write down the progress of a task. Returns before the disk has it.
 
         Args:
             run_id: the task.
-            value: what its running tool told.
-            at: when, in seconds since 1970.
-            problem: of a task that waits: see `TaskLine`.
+            value: the progress that its running tool told.
+            at: the time, in seconds since 1970.
+            problem: the problem of a task that waits; see `TaskLine`.
         """
 
     async def progress(self, run_id: str) -> TaskProgress | None:
-        """How far a task was when that was last told."""
+        """The progress of a task as it was last told; None where there is none."""
 
     async def drop(self, ended_before: float, *, limit: int = 1_000) -> int:
         """Delete the lines of tasks that ended before this time. Their runs stay.
@@ -630,11 +633,11 @@ class TaskIndex(Protocol):
 
 
 class Journal(Protocol):
-    """The record of runs: append-only, one chain a run. The only state that a run has."""
+    """The record of runs: append-only, with one chain for each run. A run has no other state."""
 
     @property
     def counts(self) -> Counts | None:
-        """What all processes that write to this journal count together; None where no other process can."""
+        """The counters that all processes which write to this journal share; None where no other process can write."""
 
     @property
     def record_kinds(self) -> RecordKinds:
@@ -646,7 +649,7 @@ class Journal(Protocol):
 
     @property
     def stores(self) -> Stores:
-        """The tables of features, kept beside the runs, as is all that follows."""
+        """The tables of features. This and the following are kept beside the runs."""
 
     @property
     def keys(self) -> KeyStore:
@@ -681,42 +684,44 @@ class Journal(Protocol):
         """Seconds since 1970, by the clock that gives entries their time."""
 
     def append(self, run_id: str, record: Record) -> int:
-        """Write down a record and return its number within the run, from 0. Order is kept; see `sync` for the disk."""
+        """Write down a record, in order, and return its number in the run, from 0. `sync` waits for the disk."""
 
     def claim(self, name: str) -> AbstractAsyncContextManager[None]:
         """The right to drive a run (its id) or to add to a conversation (see `claim_of_conversation`) within a block.
 
-        It ends with the block, or with the process: nobody waits for a lease of the dead to run out. Should two hold it
-        all the same, the number of an entry is the fence: only one of them can write the next.
+        A claim ends with the block, or with the process; there is no lease that has to run out. Should two processes
+        hold one claim all the same, only one of them can write the entry with the next number.
 
         Raises:
-            Busy: somebody has it, in this process or another.
+            Busy: the claim is held already, in this process or another.
         """
 
     async def driven(self, run_ids: Sequence[str]) -> set[str]:
-        """Those of these runs that somebody holds the claim on. One that is `running` and not among them was
-        interrupted."""
+        """The runs whose claims are held, among these runs.
+
+        A run that is `running` and not among the returned was interrupted.
+        """
 
     async def sync(self, run_id: str) -> None:
-        """Return when everything appended to a run so far would survive a loss of power.
+        """Wait until everything that was appended to a run so far would survive a loss of power.
 
         Raises:
-            JournalError: it could not be written, or another process wrote to this run.
+            JournalError: an entry could not be written, or another process wrote to this run.
         """
 
     def keep(self, digest: str, payload: bytes) -> None:
         """Hold a payload under its SHA-256 for records that refer to it, such as the definitions of tools."""
 
     def keeps(self, digest: str) -> bool:
-        """Whether a payload is known to be kept under this digest, so that nobody need make it once more. Where this
-        process has not kept the payload itself, the answer may be no although the payload is there.
+        """Whether a payload is known to be kept under this digest, so that it need not be made again. The answer may be
+        False although the payload is there, where this process has not kept it itself.
         """
 
     async def kept(self, digest: str) -> bytes:
         """The payload kept under this digest.
 
         Raises:
-            UnknownName: there is none.
+            UnknownName: there is no such payload.
         """
 
     @property
@@ -724,22 +729,22 @@ class Journal(Protocol):
         """Whether persons other than the user of this process may write to the journal."""
 
     def hide(self, run_id: str, words: bytes) -> str:
-        """Hold secret values that were taken out of the next record of a run, until the run has ended; see
-        `core.secret_values`. They are written with that record: both are there or neither.
+        """Keep secret values that were taken out of the next record of a run, until the run has ended; see
+        `core.secret_values`. The values are written with that record: both are on disk, or neither.
 
         Returns:
-            Their digest, for the record to refer to.
+            The digest of the values, to which the record refers.
         """
 
     async def hidden(self, run_id: str) -> dict[str, bytes]:
         """The secret values of a run that has not ended, by their digests.
 
         Raises:
-            JournalError: they were changed, or are encrypted with a key that this journal was not opened with.
+            JournalError: the values were changed, or are encrypted with a key that this journal was not opened with.
         """
 
     async def hidden_intact(self, run_id: str) -> dict[str, bool]:
-        """The digests of the secret values that are held for a run, and whether each is as it was sealed."""
+        """The digests of the secret values that are kept for a run, each with whether the values are unchanged."""
 
     async def post(self, run_id: str, answer: bytes) -> None:
         """Keep an answer for a run that another process drives at the time, until that process takes the answer. The
@@ -751,10 +756,10 @@ class Journal(Protocol):
         """
 
     async def posted(self, run_id: str) -> list[tuple[int, bytes]]:
-        """The answers that are held for a run, in order, each with its place."""
+        """The answers that are kept for a run, in order, each with its place."""
 
     async def unpost(self, run_id: str, places: Sequence[int]) -> None:
-        """Delete answers that are held for a run: they stand on its record now, or count for nothing."""
+        """Delete answers that are kept for a run: they are on its record now, or do not count."""
 
     async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
         """The entries of a run in order, those behind number `after`; empty when there are none.
@@ -771,27 +776,27 @@ class Journal(Protocol):
     async def read_each(
         self, run_ids: Sequence[str], after: Mapping[str, int] = NOTHING_READ
     ) -> dict[str, list[Entry]]:
-        """The entries of several runs, by the id of the run, asked for at once; a run that has none is left out.
+        """The entries of several runs, by the id of the run, read in one go. A run without entries is left out.
 
         Args:
-            run_ids: the runs, whosever they are.
-            after: the number of the last entry of a run that is known already; of a run that is not named here, all
-                entries are read.
+            run_ids: the runs, of any user.
+            after: for each run, the number of the last entry that is known already. A run that is not named here is
+                read from its beginning.
         """
 
     async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
         """The id of every run that has entries, with its first or latest entry, in the order of ids.
 
-        By the entries alone: a run is here whether the list of runs (`runs`) knows it or not.
+        This is read from the entries alone, so it has every run, even one that is missing in the list of runs (`runs`).
         """
 
     async def mislabelled(self, run_id: str) -> list[int]:
-        """The numbers of a run's entries whose kind, which a database keeps beside a record for those who query it, is
-        not the record's.
+        """The numbers of a run's entries with a wrong kind: a database keeps the kind beside the record for queries,
+        and there it differs from the record's own.
         """
 
     async def runs(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[RunFilter]) -> list[RunSummary]:
-        """The latest runs, newest first. This list is an index: quick, and not sealed as the entries are.
+        """The latest runs, newest first. The list is an index: quick to read, and not sealed as the entries are.
 
         Args:
             limit: the most runs that are returned; None for all.
@@ -839,15 +844,15 @@ class Journal(Protocol):
         expired: tuple[float, float] | None = None,
         **wanted: Unpack[RunFilter],
     ) -> list[OpenQuestion]:
-        """What runs that have not ended may wait for, the oldest first; by an index, as `runs`. Whether a run still
-        waits is said by its entries.
+        """The questions that runs which have not ended may wait for, the oldest first; by an index, as `runs`. Only the
+        entries of a run say whether it still waits.
 
         Args:
-            ask_id: only what is asked under this id.
+            ask_id: only the question with this id.
             limit: the most questions that are returned; None for all.
             behind: only questions that follow this one in the list: its time, and its id.
-            expired: only what expires between these two times, in seconds since 1970.
-            wanted: only what such runs wait for.
+            expired: only questions that expire between these two times, in seconds since 1970.
+            wanted: only questions of such runs.
         """
 
     async def count_asked(self) -> int:
@@ -863,38 +868,38 @@ class Journal(Protocol):
         """
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
-        """Delete what a run's entries say, for good, and put on record that it was done. The chain still checks.
+        """Delete the content of a run's entries for good, and put that on record. The chain can still be verified.
 
         Returns:
             How many payloads were deleted.
 
         Raises:
             UnknownName: there is no such run.
-            Busy: it is being driven.
-            UsageError: the journal is signed, and was not opened with its key.
+            Busy: the run is being driven.
+            UsageError: the journal is signed, but was not opened with its key.
         """
 
     async def heads(self) -> list[SignedHead]:
         """The ledger: heads signed when runs ended or paused, in order; empty where the journal has no key."""
 
     async def close(self) -> None:
-        """Write what is left and let go of the file."""
+        """Write all pending entries, and close the file or connection."""
 
 
 class Clock(Protocol):
-    """Time, so that tests need not wait for it."""
+    """Time, as an object, so that tests need not wait."""
 
     def now(self) -> float:
-        """Seconds since 1970, UTC: what stands on record. The clock may be set back, or forward, at any time."""
+        """Seconds since 1970, UTC: the time that goes on record. It may be set back, or forward, at any time."""
 
     def monotonic(self) -> float:
-        """Seconds since some moment, by a clock that nobody sets: how long something takes is measured by it."""
+        """Seconds since some moment, by a clock that is never set. Use it to measure how long something takes."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for this number of seconds."""
 
     def timeout(self, seconds: float | None) -> asyncio.Timeout:
         """A block that is ended with `TimeoutError` after this number of seconds; None for never."""
 
     def hold(self, timeout: asyncio.Timeout) -> AbstractContextManager[None]:
-        """A block in which a timeout stands still, for as long as somebody is asked say."""
+        """A block in which a timeout stands still, such as while a person is being asked."""

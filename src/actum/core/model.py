@@ -1,4 +1,4 @@
-"""What a model is asked, and what a model has to do."""
+"""The request to a model, and the protocol of a model."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ else:  # the default, which only type checkers read, is not in Python 3.11
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What a model is asked.
+    """A request to a model.
 
     Attributes:
         messages: the conversation so far, instructions included; a `Transcript` in a run, which only grows.
         tools: the tools the model may call. They stay in every request of a run.
-        tool_choice: whether and what it must call.
-        parallel_calls: whether it may say several calls in one reply; None leaves it to the endpoint.
+        tool_choice: whether the model must call a tool, and which.
+        parallel_calls: whether the model may say several calls in one reply; None leaves that to the endpoint.
         stop: texts at which the model is to stop.
         output_schema: JSON Schema that the final answer must fit, where the dialect can ask for it.
         max_tokens: the most tokens of an answer.
-        temperature: randomness; None leaves it to the endpoint.
+        temperature: randomness; None leaves that to the endpoint.
         top_p, seed, timeout_s, headers, tool_search: as in `ModelSettings`.
         search: the name of the tool by which the model finds others; empty where there is none.
         found: the names of those of the tools that the model was not shown at first.
@@ -64,7 +64,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
     @property
     def untold_schema(self) -> JsonObject | None:
-        """The schema of the answer, unless the instructions hold its text already, as those of an agent do."""
+        """The schema of the answer; None where the instructions hold its text already, as those of an agent do."""
         if self.output_schema is None:
             return None
         text = dumps(self.output_schema)
@@ -75,29 +75,30 @@ class Request(Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class Model(Protocol):
-    """Something that answers. One method: streamed and whole are the same call with and without a listener."""
+    """A model. It has one method: an answer is streamed if the caller passes a listener, and comes whole otherwise."""
 
     @property
     def name(self) -> str:
-        """What to call it in records and traces."""
+        """The model's name in records and traces."""
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         """Answer a request.
 
         Args:
-            request: what is asked.
+            request: the request.
             emit: is told each piece as it comes; None when nobody watches.
 
         Raises:
-            ModelError: there is no answer.
+            ModelError: the model gave no answer.
         """
 
 
 @runtime_checkable
 class Supervised(Protocol):
-    """A model that may say that its calls need a person. The word is optional: a model without it is not supervised.
+    """A model that may say that its calls need a person. The attribute is optional: a model without it is not
+    supervised.
 
-    A model around another model (`Prompted`, a router, a fallback) passes on the word of the model inside: see
+    A model around another model (`Prompted`, a router, a fallback) passes on the value of the model inside: see
     `is_supervised`.
     """
 
@@ -115,15 +116,15 @@ def is_supervised(model: object) -> bool:
 
 @runtime_checkable
 class LengthLimited(Protocol):
-    """A model that limits the length of an answer by itself where a request does not. The word is optional; a model
-    around another model passes on the word of the model inside: see `default_max_tokens`.
+    """A model that limits the length of an answer by itself where a request does not. The attribute is optional; a
+    model around another model passes on the value of the model inside: see `default_max_tokens`.
     """
 
     @property
     def default_max_tokens(self) -> int | None:
-        """The limit, in tokens; None for none."""
+        """The limit, in tokens; None for no limit."""
 
 
 def default_max_tokens(model: object) -> int | None:
-    """The limit of an answer's length that a model sets by itself; None for none."""
+    """The limit of an answer's length that a model sets by itself; None for no limit."""
     return model.default_max_tokens if isinstance(model, LengthLimited) else None

@@ -1,4 +1,4 @@
-"""What a policy is told of a call, what it decides, and who approves."""
+"""What a policy is told of a call, its decision, and the approval by a person."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Facts(Struct, frozen=True, kw_only=True):
 
     Attributes:
         principal: the user on whose behalf the run acts; empty for nobody known.
-        tenant: whose user that is; empty where there is only one tenant.
-        roles: that the user is known to have.
+        tenant: the tenant that the user belongs to; empty where there is only one tenant.
+        roles: the roles that the user is known to have.
         agent: the name of the agent that makes the call.
         key_id: the id (never the text) of the API key with which the run was asked for.
         now: seconds since 1970.
-        origins: looks up where each of the arguments came from; it takes a while in a long conversation.
+        origins: looks up where each of the arguments came from. This takes a while in a long conversation.
         brought: tells what `outside` says.
     """
 
@@ -66,19 +66,19 @@ class Facts(Struct, frozen=True, kw_only=True):
 
     @property
     def user(self) -> User:
-        """On whose behalf the run acts."""
+        """The user on whose behalf the run acts."""
         return User(self.tenant, self.principal)
 
 
 class Requirement(Struct, frozen=True):
-    """A call that only reads, to be made and put on record before the one that is judged.
+    """A call that only reads. It is made and put on record before the call that is judged.
 
     Attributes:
-        tool: its name; it must be declared to read only.
-        arguments: what it gets.
-        fault: what speaks against the call, given what came back; empty when nothing does. For the record.
-        reason: why the call is then refused, fit for the model and the user.
-        parallel: other calls that require a check by the same tool may be made at the same time.
+        tool: the name of the tool, which must be declared to read only.
+        arguments: the arguments of this call.
+        fault: returns what speaks against the judged call, given the result; empty when nothing does. For the record.
+        reason: why the judged call is then refused, in words for the model and the user.
+        parallel: whether other calls that require a check by the same tool may be made at the same time.
     """
 
     tool: str
@@ -89,17 +89,17 @@ class Requirement(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True):
-    """What a policy says of a call.
+    """A policy's decision on a call.
 
     Attributes:
-        verdict: go ahead, ask a person, or refuse.
-        rule: which rule said so, for the record.
-        reason: why, fit for the model and the user.
+        verdict: `allow`, `ask` a person, or `deny`.
+        rule: the rule that decided, for the record.
+        reason: why, in words for the model and the user.
         approvers: with `ask`, who may answer, as `core.approver` says; None for anybody. Nobody fits an empty list, so
             the call is denied.
         quorum: how many of them have to agree.
         expires_s: seconds within which they have to agree; None for the run's default.
-        require: what is to be looked up first, and again after approval.
+        require: the checks that are to be made first, and again after approval.
         not_by: with `ask`, who may not approve: the person whom the run is on behalf of. Empty where nobody is kept
             out.
     """
@@ -115,19 +115,19 @@ class Decision(Struct, frozen=True):
 
 
 class Policy(Protocol):
-    """Decides, by facts alone, whether a call may be made. It is asked anew whenever a call is taken up."""
+    """Decides, from facts alone, whether a call may be made. A policy is asked anew whenever a call is taken up."""
 
     def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
         """Judge a call whose arguments fit its schema, with its paths and addresses written out."""
 
 
 class Ancestor(Struct, frozen=True, kw_only=True):
-    """A run above another run, as far as the calls of the lower run are judged by it; see `policy.ruling`.
+    """A run above another run whose calls it helps to judge; see `policy.ruling`.
 
     Attributes:
-        agent: the name of the agent whose run it is.
-        policy: the policy that this agent was given; None where it was given none, and so binds nothing below.
-        facts: the facts of that run as they are now: on whose behalf it acts, and the origins in its conversation.
+        agent: the name of the agent of that run.
+        policy: the policy that this agent was given; None where it was given none, so that it binds no run below.
+        facts: the facts of that run as they are now: its user, and the origins in its conversation.
         look_up: makes a check that `policy` requires with the tools of that agent: given the requirement, the rule that
             requires it and the idempotency key of the call that is judged. Returns the result, and what speaks against
             the call.
@@ -142,7 +142,7 @@ class Ancestor(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):
-    """A person's answer to something pending.
+    """A person's answer to an open question.
 
     Attributes:
         verdict: for an approval: `approve` or `deny`; for a question or a result: `answer`; for a doubt: `done`,
@@ -155,7 +155,7 @@ class Answer(Struct, frozen=True, omit_defaults=True):
         tenant: the tenant of the person who answered; None where the program vouches for the name alone, so that the
             name counts as one of the run's tenant.
         roles: the roles of the person; rules with `role:` among their approvers look at these.
-        arguments: with `approve`, what the call is to be made with instead of what the model said; it is judged anew.
+        arguments: with `approve`, the arguments to use instead of the model's; the call is judged anew.
         for_run: with `approve`, calls like this one need no further approval in this run: the same tool with the same
             arguments. Of a tool that declares `sinks`, only the sinks have to be the same; `sinks=()` declares that
             no argument has to.
@@ -176,11 +176,11 @@ class Answer(Struct, frozen=True, omit_defaults=True):
 
 
 class Approver(Protocol):
-    """A person who can be asked right now, at a terminal say."""
+    """A person who can be asked right now, such as at a terminal."""
 
     async def ask(self, pending: Pending) -> Answer | None:
-        """Show what waits and return the answer; None when there is none now, and the run is paused.
+        """Show a question and return the answer. None when there is no answer now, so that the run is paused.
 
         Raises:
-            CanNotBeAsked: this person can not be asked this.
+            CanNotBeAsked: this person can not be asked this question.
         """

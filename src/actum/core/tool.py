@@ -1,4 +1,7 @@
-"""`Tool`: what a model and a policy need to know of a tool, as plain data. Where it runs is a toolset's business."""
+"""`Tool`: what a model and a policy need to know of a tool, as plain data.
+
+Where the tool runs is known to its toolset.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from .errors import BadTool
 from .json import JsonObject
 
 Effects = Literal["read", "write", "send", "spend", "destroy", "execute"]
-"""What using a tool does: look, change, tell others, cost money, lose something for good, run code."""
+"""The effects of a tool: it looks, changes something, tells others, costs money, destroys something, or runs code."""
 
 Background = Literal["allowed"] | bool
 """Whether a call by a model becomes a task: always, where the model asks for it, or never."""
@@ -28,7 +31,7 @@ TASK_PARAMETERS: JsonObject = {
     "required": ["task"],
     "additionalProperties": False,
 }
-"""What a tool takes that hands a task to an agent."""
+"""The parameters of a tool that hands a task to an agent."""
 ATTACHMENTS_PARAMETER: JsonObject = {
     "attachments": {
         "type": "array",
@@ -36,12 +39,12 @@ ATTACHMENTS_PARAMETER: JsonObject = {
         "description": "Handles of attachments to hand over, such as att_1.",
     }
 }
-"""What such a tool takes besides, in a run that has attachments."""
+"""A further parameter of such a tool, in a run that has attachments."""
 SEARCH = "search_tools"
 """The name of the tool by which a model finds further tools; see `runs.tool_search`."""
 
 SearchWay = Literal["native", "plain"]
-"""How a model is told of tools that it found: by what its API has for that, or in the list of tools, which grows."""
+"""How a model is told of tools that it found: in the way of its API (`native`), or in a list of tools that grows."""
 
 NAME = re.compile(r"[A-Za-z0-9_.\-\u0080-\U0010ffff]{1,128}")
 _sorted = msgspec.json.Encoder(order="sorted")
@@ -51,45 +54,46 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     """A tool's definition.
 
     Attributes:
-        name: what a model calls it; letters of any language, digits, `_`, `-`, `.`; at most 128.
-        description: what it does and when to use it, for the model.
-        parameters: JSON Schema (2020-12 unless it says otherwise) of the arguments, an object.
+        name: the name that a model uses; letters of any language, digits, `_`, `-`, `.`; at most 128.
+        description: what the tool does and when to use it, for the model.
+        parameters: JSON Schema of the arguments, an object; 2020-12 unless the schema says otherwise.
         strict: the API is to hold the model to `parameters` while the model writes, where the API can. The developer
             has written `parameters` in the subset of JSON Schema that such an API accepts.
         result: JSON Schema of the structured result, where it is known.
-        effects: what using it does. None: not declared, which for a foreign tool means it may do anything.
-        idempotent: doing it twice with the same arguments is as good as once.
-        probed: its toolset can find out whether a call that was interrupted happened.
-        foreign: it comes from another party (an MCP server, an agent, an API) and its own word is not trusted.
-        from_client: a client of a server sent the definition; see `paths_are_local`. No part of the digest.
-        approval: every use waits for a person's approval, whatever the policy says.
-        confirms: its own code asks the user before it changes anything, and shows what is meant. A policy that asks
-            before every side effect does not ask a second time. Not believed of a foreign tool.
-        sinks: parameters that say where something goes or who gets it; all others are content. Empty: no parameter says
-            so. None: not declared, and any parameter may say so. See `journal.grant`.
-        trusted: fields of the result that nobody else could have written: what they hold is no instruction of a
-            stranger. `account.balance` is a field inside of a field, and `*.id` one below any name; an empty path is
-            the text of the result, and no field of an object.
-        sequential: must not run beside other calls of the same turn.
-        polled: is meant to be asked again and again with the same arguments; loop detection lets it be.
-        timeout_s: seconds one attempt may take; None for the run's default.
+        effects: the effects of the tool. None: not declared; a foreign tool may then do anything.
+        idempotent: to run the tool twice with the same arguments is as good as once.
+        probed: the toolset can find out whether an interrupted call happened.
+        foreign: the tool comes from another party (an MCP server, an agent, an API), and its declarations are not
+            trusted.
+        from_client: a client of a server sent the definition; see `paths_are_local`. Not part of the digest.
+        approval: every call waits for a person's approval, whatever the policy says.
+        confirms: the tool's own code asks the user before it changes anything, and shows the change. A policy that asks
+            before every side effect does not ask a second time. This is not believed of a foreign tool.
+        sinks: the parameters that say where something goes or who gets it; all others are content. Empty: there are no
+            such parameters. None: not declared, so that any parameter may be one. See `journal.grant`.
+        trusted: fields of the result that nobody else could have written: so their text is no instruction of a
+            stranger. `account.balance` is a field inside of a field, and `*.id` a field below any name. An empty path
+            is the text of the result, and not a field.
+        sequential: the tool must not run beside other calls of the same turn.
+        polled: the tool is meant to be called again and again with the same arguments. Loop detection ignores it.
+        timeout_s: seconds that one attempt may take; None for the run's default.
         title: a name for people.
-        version: of the code behind the definition, in the developer's own words. The version is part of the digest, and
-            so of each approval: where the version is another, a person is asked again. A model is not told.
+        version: the version of the code behind the definition, in the developer's own words. It is part of the digest,
+            and so of each approval: when the version changes, a person is asked again. A model is not told the version.
         vouched: the operator of this program said which fields of the result are trusted, so that `trusted` is believed
             although the tool is foreign; see `toolsets.wrappers.ToolLabels`.
         background: whether calls by a model become tasks, so that the model is answered with the id of the task: always
             (True), where the model asks for it by the argument `execute_async` (`"allowed"`), or never. This needs a
             program that carries tasks out; see `tasks.background`.
-        answers: the result of a call is the answer of the run, and the model is not asked again: how one agent hands a
-            user over to another. A result that is a failure, or does not fit the agent's type of output, is told to the
-            model as any other.
-        knowledge: it is a source of knowledge and looks up what its parameter `query` asks. A `knowledge` node of a
-            workflow asks no other tools.
-        unjailed: a program on this machine carries out its calls, and no jail holds that program. Each call says so on
-            record.
-        jailed: each call runs in a jail of its own, so that an operator can limit what the processes of a call use up;
-            see `core.process.process_limits`.
+        answers: the result of a call is the answer of the run, and the model is not asked again. In this way one agent
+            hands a user over to another. A result that is a failure, or does not fit the agent's type of output, is
+            told to the model as any other.
+        knowledge: the tool is a source of knowledge and looks up what its parameter `query` asks. A `knowledge` node of
+            a workflow calls no other tools.
+        unjailed: a program on this machine carries out the calls, and no jail holds that program. The record of each
+            call says so.
+        jailed: each call runs in a jail of its own, so that an operator can limit the resources of its processes; see
+            `core.process.process_limits`.
         outside: whether results may hold text that an outsider wrote. None: those of a foreign tool, and of a tool that
             a client brought. No part of the digest.
         operator: the names of the fields that the operator of this program has set. No part of the digest.
@@ -137,14 +141,12 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the definition, hexadecimal: two tools with this in common are the same to a model and a
-        policy.
-        """
+        """SHA-256 of the definition, hexadecimal: equal for tools that are the same to a model and a policy."""
         return hashlib.sha256(self.definition).hexdigest()
 
     @property
     def definition(self) -> bytes:
-        """The definition as JSON, in the one form that the digest is of."""
+        """The definition as JSON, in the form that the digest is made of."""
         said = self
         if self.from_client or self.outside is not None or self.operator:
             said = msgspec.structs.replace(self, from_client=False, outside=None, operator=())
@@ -153,7 +155,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     @property
     def paths_are_local(self) -> bool:
         """Whether paths in its arguments are of this machine, so that symbolic links are followed. Otherwise a path is
-        judged by its text alone: another party would learn from each answer what lies where on this machine.
+        judged by its text alone, or another party would learn from the answers which files this machine has.
         """
         return not (self.foreign or self.from_client)
 
@@ -168,16 +170,16 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
 
     @cached_property
     def reads_only(self) -> bool:
-        """It is declared to change nothing."""
+        """Whether the tool is declared to change nothing."""
         return self.effects is not None and self.effects <= {"read"}
 
     @property
     def repeatable(self) -> bool:
-        """Running it again after an unknown outcome does no harm."""
+        """Whether a call may be run again after an unknown outcome without harm."""
         return self.reads_only or self.idempotent
 
     def property_schemas(self) -> dict[str, JsonObject]:
-        """Name and schema of each parameter, in the order they were declared."""
+        """The name and schema of each parameter, in the order of declaration."""
         found = self.parameters.get("properties")
         if not isinstance(found, dict):
             return {}
@@ -195,7 +197,7 @@ def brought_by_client(tools: Iterable[Tool]) -> tuple[Tool, ...]:
 
 
 def digest_of(tools: Iterable[Tool]) -> str:
-    """SHA-256 over the definitions of several tools, hexadecimal: what a journal keeps them under."""
+    """SHA-256 over the definitions of several tools, hexadecimal: the journal keeps them under this digest."""
     return hashlib.sha256("".join(tool.digest for tool in tools).encode()).hexdigest()
 
 

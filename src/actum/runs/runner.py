@@ -1,9 +1,9 @@
-"""`Runner`: tools, and all that their calls are judged by, limited by and written down in.
+"""`Runner`: tools, with the policy, the limits and the journal for their calls.
 
-    runner = Runner([add, pay], name="desk", policy=policy, journal=journal)
-    result = await runner.call([ToolCall("1", "add", {"a": 1, "b": 2})], RunOptions(principal="ada"), by="person")
+    runner = Runner([add, pay], name="desk", policy=policy, journal=journal) result = await runner.call([ToolCall("1",
+    "add", {"a": 1, "b": 2})], RunOptions(principal="ada"), by="person")
 
-An agent has a runner and a model; a server, the command line, a schedule or a workflow has a runner alone. There is no
+An agent has a runner and a model. A server, the command line, a schedule or a workflow has a runner alone. There is no
 other way to a tool.
 """
 
@@ -77,18 +77,20 @@ from .wording import Phrases, developers_words
 log = logging.getLogger("actum")
 
 Answers = Callable[[RunState], list[InputGiven]]
-"""The records of the answers to what a run waits for."""
+"""Makes the records of the answers to the open questions of a run, from the state of the run."""
 
 
 Begins = Callable[[Sequence[Entry]], TaskStarted | None]
-"""Makes the record by which an attempt at a task begins, of the entries of the run; None where there is none."""
+"""Makes the record that begins an attempt at a task, from the entries of the run; None where there is no such
+record."""
 
 
 def let_go(entries: Sequence[Entry]) -> Ended | None:
-    """How a run was let go of, whatever was answered since; None for a run that is driven, or was interrupted.
+    """The latest end or pause of a run, even if a question was answered since; None for a run that is driven, or was
+    interrupted.
 
     Args:
-        entries: of the run.
+        entries: the entries of the run.
     """
     records = (entry.record for entry in reversed(entries))
     record = next((each for each in records if not (isinstance(each, InputGiven) or is_afterword(each))), None)
@@ -128,10 +130,10 @@ class Setting(Struct, frozen=True, kw_only=True):
         ancestors: the runs above this run, whose policies bind it.
         parent: the run whose call this run works for; empty where there is none.
         holder: for whom toolsets keep sessions open, instead of the conversation or the run.
-        model_settings: how the model is asked in this run, before what its agent says.
-        begins: given the entries of the run, as soon as nobody else can add to them, makes the record by which an
-            attempt at a task begins. The record is on disk before anything else is done. It raises an error where
-            something speaks against the attempt, as `unless_stopped` does.
+        model_settings: how the model is asked in this run; this overrules the settings of its agent.
+        begins: makes the record that begins an attempt at a task. It is given the entries of the run as soon as nobody
+            else can add to them. The record is on disk before anything else is done. It raises an error where something
+            speaks against the attempt, as `unless_stopped` does.
         stopping: says why the run is cancelled, where it is; see `run.Stopping`.
         above: the call that the run works for; None where the run works for no call.
     """
@@ -153,14 +155,14 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 class ModelSide(Struct, frozen=True, kw_only=True):
-    """What a run with a model has beside its calls.
+    """The model's part of a run.
 
     Attributes:
         heard: the conversation, which grows.
         begins: the index in `heard` of the first message of the run itself.
-        attachments: the media in it, by handle.
+        attachments: the media of the conversation, by handle.
         sample: has the run's own model answer a tool.
-        price: of the model, where it is known.
+        price: the price of the model, where it is known.
         lets_in: whether the user of the run may use its agent now; None where that can not change.
     """
 
@@ -176,19 +178,19 @@ NO_MODEL = ModelSide()
 
 
 class Runner:
-    """Makes runs with certain tools.
+    """Makes runs with a set of tools.
 
     Args:
         tools: functions, `@tool` functions, toolsets, agents; also bare `Tool` definitions, whose calls pause the run
             for the program to carry out itself.
-        name: what the runs are called on record: the agent, or the server.
-        policy: who may call what. None: local tools run, and foreign tools with side effects ask.
-        supervised: the name of a model that is supervised, whose calls these will be; without a policy, local tools
-            that declare an effect beyond `read` then ask as well.
+        name: the name of the runs on record: that of the agent, or of the server.
+        policy: decides which calls are allowed. None: local tools run, and foreign tools with side effects ask.
+        supervised: the name of the supervised model that makes the calls. Without a policy, local tools that declare an
+            effect beyond `read` then ask as well.
         limits, prices, approver, coerce, extra_arguments, secrets, redaction: as for `Agent`.
         journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default.
         clock: the time.
-        choice: how many of the tools a model is shown; all where it is left out.
+        choice: how many of the tools a model is shown; all by default.
 
     Raises:
         BadTool: two tools of one name, or a bad schema (those of toolsets are seen when a run starts).
@@ -240,7 +242,7 @@ class Runner:
         self._revoked = RevokedKeys()
 
     def with_tools(self, tools: Sequence[Toolish]) -> Runner:
-        """The same runner with other tools, in the same journal. What both use of their limits is counted together.
+        """The same runner with other tools, in the same journal. The limits count the use of both together.
 
         Raises:
             BadTool: a schema is bad.
@@ -252,10 +254,10 @@ class Runner:
         return other
 
     def with_more_tools(self, toolsets: Sequence[Toolset]) -> Runner:
-        """The same runner with further toolsets beside its tools. What both use of their limits is counted together."""
+        """The same runner with further toolsets beside its tools. The limits count the use of both together."""
         other = copy.copy(self)
         other._toolsets = [*self._toolsets, *toolsets]
-        other._generations = ()  # and the catalog stays, whose compiled schemas are used again
+        other._generations = ()  # the catalog stays, so that its compiled schemas are used again
         other.tool_index = ToolIndex()
         return other
 
@@ -264,7 +266,7 @@ class Runner:
         waits for its result, as that of a bare definition does.
 
         Args:
-            tools: of the client, in the place of those that another client brought.
+            tools: the tools of the client; they replace those of another client.
         """
         other = copy.copy(self)
         before = {tool.name for tool in self.client_tools}
@@ -275,7 +277,7 @@ class Runner:
 
     @property
     def is_published(self) -> bool:
-        """Whether what makes the runs was published, so that every process can open it."""
+        """Whether the agent or workflow of the runs was published, so that every process can open it."""
         return self.name in self.uses or f"agent/{self.name}" in self.uses
 
     def with_surroundings(self, journal: Journal | None, clock: Clock | None) -> Runner:
@@ -289,7 +291,7 @@ class Runner:
         return other
 
     def with_uses(self, uses: Mapping[str, int]) -> Runner:
-        """The same runner, whose tools stand for certain publications; see `Started.uses`."""
+        """The same runner, with tools that are made of these publications; see `Started.uses`."""
         other = copy.copy(self)
         other.uses = dict(uses)
         return other
@@ -302,11 +304,11 @@ class Runner:
         approver: Approver | None = None,
         wrap: Callable[[Toolset], Toolset] | None = None,
     ) -> Runner:
-        """The same runner under another name. What both use of their limits is counted together.
+        """The same runner under another name. The limits count the use of both together.
 
         Args:
-            name: what its runs are called on record.
-            journal: where they are written down, instead.
+            name: the name of its runs on record.
+            journal: where its runs are written down, instead.
             approver: who can be asked, instead.
             wrap: puts a wrapper around each toolset.
         """
@@ -322,12 +324,12 @@ class Runner:
 
     @property
     def policy(self) -> Policy:
-        """Who may call what."""
+        """The policy that decides which calls are allowed."""
         return self._policy
 
     @property
     def reading(self) -> tuple[bool, str]:
-        """How arguments are read: whether those that nearly fit are mended, and what is done about unknown ones."""
+        """How arguments are read: whether nearly fitting ones are mended, and how unknown ones are treated."""
         return self._coerce, self._extra
 
     @property
@@ -337,7 +339,7 @@ class Runner:
 
     @property
     def toolsets(self) -> Sequence[Toolset]:
-        """Where the tools live."""
+        """The toolsets of the tools."""
         return tuple(self._toolsets)
 
     # Tools ------------------------------------------------------------------------------------------------------------
@@ -359,19 +361,19 @@ class Runner:
         return self._catalog
 
     async def shown_first(self) -> tuple[str, tuple[Tool, ...]]:
-        """The tools that a run begins with, and their digest: all, or none where they are chosen at its first step."""
+        """The tools that a run begins with, and their digest: all, or none where the first step chooses them."""
         catalog = await self.catalog()
         return (digest_of(()), ()) if self.choice.places_in(catalog) else (catalog.digest, catalog.tools)
 
     def bars(self, tool: Tool, facts: Facts) -> bool:
-        """Whether the policy denies every call of a tool by somebody, whatever the arguments are."""
+        """Whether the policy denies a user every call of a tool, whatever the arguments are."""
         return isinstance(self._policy, Barring) and self._policy.bars(tool, facts)
 
     def listing(
         self, state: RunState, attachments: Mapping[str, MediaPart] = NO_ATTACHMENTS
     ) -> Callable[[], Awaitable[Catalog]]:
-        """Lists the tools of a run: once a result of it was cut, with the one that reads the rest; once there are
-        attachments, with agents that take them along.
+        """A function that lists the tools of a run. Once a result was cut, the list has the tool that reads the rest;
+        once there are attachments, the agents in the list take attachments.
         """
         known: dict[Catalog, Catalog] = {}
 
@@ -405,18 +407,18 @@ class Runner:
         Args:
             calls: the calls.
             options: as for `Agent.run`.
-            by: who asks. The values of the arguments come from there: `person` is the user; what a `client` says may be
-                its model's words and is not the user's.
+            by: who asks, and so the origin of the arguments: `person` is the user; the words of a `client` may be its
+                model's and do not count as the user's.
             speaks_for: `user` where the operator trusts this client to say only what its user said.
-            drawn: `run_id` was just drawn by `new_id`, so that the journal need not be asked whether it has such a run.
+            drawn: `run_id` was just made by `new_id`, so that the journal need not be asked whether it has such a run.
             stopping: as in `Setting`.
 
         Returns:
-            What the calls came to. `status` is `paused` when somebody must be asked, `stopped` at a limit.
+            The results of the calls. `status` is `paused` when somebody must be asked, and `stopped` at a limit.
 
         Raises:
             UsageError: a run of this id exists.
-            BudgetExceeded: agents would stand too deep one under another, those of other programs counted.
+            BudgetExceeded: agents would be nested too deep, those of other programs counted.
         """
         above = call_under_way()
         drawn = drawn or (options.run_id is None and above is None)
@@ -481,9 +483,10 @@ class Runner:
 
         Args:
             requested: the calls, and who asks for them.
-            task: what was asked for beside the calls.
-            options: as for `Agent.run`; what is not on record is not used. `run_id` is also the id of the task.
-            drawn: the id was just drawn by `new_id`: nobody else can know it, so that nothing has to be claimed.
+            task: what the caller asked for beside the calls.
+            options: as for `Agent.run`; options that do not go on record are not used. `run_id` is also the id of the
+                task.
+            drawn: the id was just made by `new_id`: nobody else can know it, so that no claim is needed.
 
         Returns:
             The number of the entry of the task.
@@ -504,15 +507,15 @@ class Runner:
             return number
 
     async def check_calls(self, requested: CallsRequested, facts: Facts) -> None:
-        """Judge calls by what is known before they are made: their arguments, and a policy that denies them outright.
-        The calls are judged again when they are made.
+        """Judge calls before they are made: by their arguments, and by a policy that denies them outright. The calls
+        are judged again when they are made.
 
         Args:
             requested: the calls, and who asks for them.
-            facts: on whose behalf.
+            facts: the user on whose behalf the calls are asked for.
 
         Raises:
-            UnknownTool: nothing has this name.
+            UnknownTool: there is no tool of this name.
             InvalidArguments: the arguments are not complete, or do not fit the schema.
             PermissionDenied: the policy denies the call.
         """
@@ -541,7 +544,7 @@ class Runner:
         """Go on with calls that wait or were interrupted; the arguments are those of `Agent.resume`.
 
         Raises:
-            UnknownName: there is no such run (of this user), or nothing pending under such an id.
+            UnknownName: there is no such run (of this user), or no open question with such an id.
             ReplayDiverged: the tools have changed; nothing was done.
             UsageError: the run has a model: only its agent can go on with it.
         """
@@ -565,7 +568,7 @@ class Runner:
             return await self.go_on(run_id, state, setting)
 
     async def go_on(self, run_id: str, state: RunState, setting: Setting) -> RunResult:
-        """Go on with a run without a model that is taken up.
+        """Go on with a run without a model, which the caller has taken up.
 
         Raises:
             UsageError: the run has a model.
@@ -592,16 +595,18 @@ class Runner:
         begins: Begins | None = None,
         stopping: Stopping | None = None,
     ) -> Setting:
-        """The setting of a run.
+        """Make the setting of a run.
 
         Args:
-            options: of the run; only what is not on record is used, and what stands above the run.
-            above: the call that the run works for; None where the run stands on its own.
-            journal: where the run is written down, instead of where `journal_below` says.
-            others: as in `Setting`, and as for `budget`.
+            options: the options of the run; only those that do not go on record are used, and those about the runs
+                above.
+            above: the call that the run works for; None where the run works for no call.
+            journal: where the run is written down; by default as `journal_below` says.
+            accept, model_settings, begins, stopping: as in `Setting`.
+            agent: as for `budget`.
 
         Raises:
-            LoopDetected, BudgetExceeded: the run may not stand below the call.
+            LoopDetected, BudgetExceeded: a run below this call is not allowed.
         """
         return Setting(
             journal=journal or self.journal_below(above),
@@ -630,18 +635,18 @@ class Runner:
         return self.journal if journal is None or self._has_own_journal else journal
 
     async def journal_of(self, run_id: str, above: Context | None) -> Journal:
-        """The journal that has a run: the runner's own, or the one in which a call began the run."""
+        """The journal that has a run: the runner's own, or the journal of the call that began the run."""
         journal = self.journal_below(above)
         return journal if journal is self.journal or await journal.read(checked_id(run_id)) else self.journal
 
     def budget(self, agent: object = None, above: Budget | None = None, call: str = "", way: Way = NO_WAY) -> Budget:
-        """What a run may use.
+        """Make the budget of a run.
 
         Args:
-            agent: who runs, so that no agent waits for itself; None for a run without a model.
-            above: of the run whose call the run works for.
+            agent: the agent of the run, so that no agent waits for itself; None for a run without a model.
+            above: the budget of the run above, whose call this run works for.
             call: the idempotency key of that call.
-            way: what stands above the run in other programs.
+            way: the agents above the run in other programs.
         """
         return Budget(
             self.limits.shared(),
@@ -668,13 +673,13 @@ class Runner:
         setting: Setting,
         check: Callable[[RunState], None] = lambda state: None,
     ) -> AsyncIterator[RunState]:
-        """A block that has claimed a run which is on record, with what was answered since.
+        """Claim a run that is on record for a block, and add the answers since.
 
         Args:
             run_id: the run.
-            answers: makes the records of what was answered.
-            setting: what the run finds around it.
-            check: raises what speaks against going on with the run.
+            answers: makes the records of the answers.
+            setting: what the run is given that is not on record.
+            check: raises an error where the run must not go on.
 
         Raises:
             UnknownName: there is no such run.
@@ -722,7 +727,7 @@ class Runner:
             yield state
 
     async def answer(self, run_id: str, answers: Answers) -> RunState:
-        """Put answers on record, and leave the run as it is.
+        """Put answers on record, without going on with the run.
 
         Args:
             run_id: the run.
@@ -749,7 +754,7 @@ class Runner:
             tenant: the tenant of the user who asks. None where the program itself asks; but a principal without a
                 tenant is one of the tenant `""`, so that a program which forgets the tenant reaches no other tenant's
                 run.
-            journal: which has the run; this runner's own where it is left out.
+            journal: the journal that has the run; by default this runner's own.
 
         Raises:
             UnknownName: the run is on behalf of another user, or not there.
@@ -766,14 +771,15 @@ class Runner:
             raise unknown_run(run_id)
 
     async def fits(self, state: RunState) -> bool:
-        """Whether the tools are those with which a run began, so that this runner can go on with the run."""
+        """Whether the tools are those that the run was begun with, so that this runner can go on with the run."""
         return not await self._other_tools(self.journal, state)
 
     async def _other_tools(self, journal: Journal, state: RunState) -> str:
-        """Which tools are others than a run was shown last, in words; empty where none is. Tools of servers may have
-        come since, as they do during a run, and the tool that reads the rest of a long result: a model is shown them at
-        its next step. Another `version` of a tool is nothing that a model is shown; it only ends the approvals of the
-        tool's calls.
+        """Which tools differ from those that the run was shown last, in words; empty where none does.
+
+        New tools of servers, and the tool that reads the rest of a long result, are no difference: a model is shown
+        them at its next step. Nor is another `version` of a tool, which a model is not shown: that only ends the
+        approvals of the tool's calls.
         """
         catalog = await self.listing(state)()
         handing = catalog.handing_over
@@ -801,7 +807,7 @@ class Runner:
     async def at_work(
         self, run_id: str, state: RunState, setting: Setting, model: ModelSide = NO_MODEL
     ) -> AsyncIterator[Run]:
-        """A block in which this process carries out a run that it has claimed."""
+        """Carry out, for a block, a run that this process has claimed."""
         started, budget = state.beginning(), setting.budget
         budget.take_up(state.used())
         if started.tracestate:

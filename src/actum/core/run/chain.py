@@ -1,5 +1,4 @@
-"""The chain over a run's record: each entry holds the digest of the entry before it, and a ledger signs the ends of
-runs."""
+"""The chain over a run's record: each entry holds the digest of the entry before. A ledger signs the ends of runs."""
 
 from __future__ import annotations
 
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 from .record import Entry, Record, Started
 
 GENESIS = bytes(32)
-"""What stands before the first entry of a chain."""
+"""The digest before the first entry of a chain."""
 
 
 class SignedHead(Struct, frozen=True):
     """How far a run had come, signed: one line of a journal's ledger.
 
-    Each signature covers the one before it, so no line can be taken out between two others.
+    Each signature covers the signature before it, so no line between two others can be taken out.
 
     Attributes:
         run_id, number, head: the run's latest entry when it ended or paused.
@@ -54,11 +53,12 @@ def verify_ledger(heads: Sequence[SignedHead], key: bytes) -> list[str]:
     """Check the lines of a ledger, from the first, against the key.
 
     Returns:
-        What is wrong, one sentence a line. Lines cut off at the end can not be told without an exported copy.
+        The faults, one sentence for each line. That lines are missing at the end can not be seen without an exported
+            copy.
     """
     problems, previous = [], GENESIS
     for place, line in enumerate(heads):
-        in_range = 0 <= line.number < 2**64 and len(line.head) == 32  # of a damaged line they may be anything
+        in_range = 0 <= line.number < 2**64 and len(line.head) == 32  # a damaged line may hold anything
         expected = sign(key, previous, line.run_id, line.number, line.head).signature if in_range else b""
         if not in_range or not hmac.compare_digest(expected, line.signature):
             problems.append(
@@ -69,7 +69,7 @@ def verify_ledger(heads: Sequence[SignedHead], key: bytes) -> list[str]:
 
 
 def against_head(entries: Sequence[Entry], known: SignedHead) -> list[str]:
-    """Whether a run is still as it was when this head of it was signed or exported; what is wrong, if anything."""
+    """Check that a run is still as it was when this head was signed or exported. Returns the faults."""
     run_id, number = known.run_id, known.number
     entry = next((entry for entry in entries[max(0, number) :] if entry.number == number), None)
     entry = entry or next((entry for entry in entries if entry.number == number), None)  # where others are missing
@@ -93,7 +93,7 @@ def seal(record: Record, number: int, at: float, previous: bytes) -> Entry:
     """Make the entry that follows the one whose head is `previous` (`GENESIS` for the first).
 
     Raises:
-        JournalError: a run begins with something else than `Started`.
+        JournalError: the first record of a run is not `Started`.
     """
     if number == 0 and not isinstance(record, Started):
         raise JournalError("a run begins with Started, not with {kind}", kind=type(record).__name__)
@@ -111,8 +111,9 @@ def verify(entries: Iterable[Entry]) -> list[str]:
     """Check a run's chain from its first entry.
 
     Returns:
-        What is wrong, one sentence an entry; empty when every stored byte is as it was written and none is missing in
-        between. Without a signed or exported head, a chain that was rewritten or cut at its end can not be told.
+        The faults, one sentence for each entry. Empty when every stored byte is as it was written, and no entry is
+            missing in between. Without a signed or exported head, a rewritten chain, or one that was cut at its end,
+            can not be detected.
     """
     chain = Chain()
     return [problem for entry in entries for problem in chain.take(entry)]
@@ -126,7 +127,7 @@ class Chain:
         self._expected = 0
 
     def take(self, entry: Entry) -> list[str]:
-        """The next entry: what is wrong with it and with its place, if anything."""
+        """Take the next entry, and return what is wrong with it or with its place."""
         problems = []
         if entry.number != self._expected:
             problems.append(f"entry {self._expected} is missing")
