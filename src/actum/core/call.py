@@ -1,6 +1,6 @@
-"""`ToolCall` and `ToolResult`: the two nouns between a model and a tool, and the parts a result is made of.
+"""`ToolCall` and `ToolResult`: a model's call of a tool and the answer, and the parts that a result is made of.
 
-Every dialect decodes to a `ToolCall`, every toolset answers a `ToolResult`. Neither knows who made it.
+Every dialect decodes calls to `ToolCall`, and every toolset answers with a `ToolResult`. Neither knows who made it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .json import Json, JsonObject, dumps, same
 from .visible import on_one_line
 
 Effect = Literal["none", "done", "unknown"]
-"""What a failed call may have changed in the world: nothing, its whole effect, or nobody knows."""
+"""What a failed call may have changed in the world: nothing (`none`), all that it should (`done`), or `unknown`."""
 
 
 class TextPart(Struct, frozen=True, tag="text"):
@@ -26,14 +26,15 @@ class TextPart(Struct, frozen=True, tag="text"):
 
 
 class MediaPart(Struct, frozen=True, tag="media", omit_defaults=True):
-    """An image, a sound, a film or a file: bytes at hand, or a place where they are.
+    """An image, a sound, a film or a file: its bytes, or the address where they are.
 
     Attributes:
-        media_type: MIME type, such as `image/png`; its first half says whether it is an image, a sound or a file.
-        data: the bytes, empty when `url` says where they are.
+        media_type: MIME type, such as `image/png`; its first half says whether this is an image, a sound or a file.
+        data: the bytes; empty when `url` says where they are.
         url: where the bytes are.
         name: a file name to show.
-        handle: the short name a model passes to hand this to a tool (`att_1`); its bytes never stand in JSON.
+        handle: the short name (`att_1`) by which a model passes this media to a tool. The bytes themselves are never in
+            JSON.
     """
 
     media_type: str
@@ -53,10 +54,10 @@ class Problem(Struct, frozen=True, omit_defaults=True):
     """One thing that is wrong with the arguments of a call.
 
     Attributes:
-        path: where, as a JSON path of names and indices: `filters[0].age`; empty for the arguments as a whole.
+        path: the place, as a JSON path of names and indices: `filters[0].age`; empty for the arguments as a whole.
         rule: the schema keyword that was broken: `required`, `type`, `enum`, ...
-        expected: what would be right, in a few words.
-        received: what came, shortened.
+        expected: the value that would be right, in a few words.
+        received: the value that came, shortened.
     """
 
     path: str
@@ -73,9 +74,9 @@ class Failure(Struct, frozen=True, omit_defaults=True):
         message: what the model is told; never a stack trace, a path or foreign text.
         effect: what may have changed in the world.
         retry_after: seconds to wait before it makes sense to try again.
-        reference: an id under which the details are on record.
+        reference: the id under which the details are on record.
         problems: for `invalid_arguments`, each thing that is wrong.
-        limit: which limit of ours turned the call away, if one did: `tool_calls`, `rate`, ...
+        limit: which of our limits refused the call, if one did: `tool_calls`, `rate`, ...
     """
 
     code: str
@@ -93,19 +94,17 @@ class Failure(Struct, frozen=True, omit_defaults=True):
 
 
 class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True, gc=False):
-    """A model's wish to use a tool.
+    """A model's request to use a tool.
 
     Attributes:
-        id: the model's name for this call, unique within one reply at best; never a key of ours.
+        id: the model's id for this call. It is unique within one reply at best, so it is never used as a key here.
         name: the tool's name as the model wrote it.
         arguments: the decoded arguments.
-        raw: the arguments as source text, exactly as the model wrote them; empty when they never were text.
-        complete: False when the text ended or broke inside the arguments; such a call is refused, never run.
-        repairs: what had to be mended to read it, each a short phrase.
-        signature: an opaque token that Gemini wants back unchanged beside the call. No other API has one, so none is
-            sent it.
-        repeats: where the reply says this same call again: the numbers of these calls among all calls that it writes,
-            from 1.
+        raw: the arguments as the source text that the model wrote; empty when they did not come as text.
+        complete: False when the text ended or broke off inside the arguments. Such a call is refused and never run.
+        repairs: what had to be mended to read the call, each as a short phrase.
+        signature: an opaque token that Gemini wants back unchanged beside the call. It is sent to no other API.
+        repeats: where the reply says this call again: the numbers of the repeats among all calls of the reply, from 1.
 
     >>> ToolCall(id="1", name="add", arguments={"a": 2, "b": 3}).arguments["a"]
     2
@@ -130,9 +129,9 @@ REPEATED = "the reply says this call again under the same id: taken as one call"
 
 
 def differ(one: ToolCall, other: ToolCall) -> bool:
-    """Whether two calls that came under one id are two calls, and not one that is said twice.
+    """Whether two calls with the same id are different calls, and not one call that is said twice.
 
-    A call that broke off says again what a whole call says whose text begins in the same way.
+    A call that broke off counts as a repeat of a whole call whose text begins in the same way.
 
     >>> differ(ToolCall("1", "add", {"a": 1}), ToolCall("1", "add", {"a": True}))
     True
@@ -146,14 +145,14 @@ def differ(one: ToolCall, other: ToolCall) -> bool:
 
 
 def repeats(calls: Sequence[ToolCall]) -> list[int]:
-    """Which of the calls that came under one id only say again what the others say.
+    """Which of the calls with the same id are repeats.
 
     Args:
         calls: all calls of a reply that came under this id, in order.
 
     Returns:
-        Their places among the calls; none where any of the calls differs, because then the id names nothing. A call
-        that broke off and comes first is no repeat: it may have been told already, and is refused anyway.
+        The indices of the repeats; empty where any of the calls differs, because then the id names no call. A call that
+            broke off and comes first is no repeat: it may have been told already, and is refused anyway.
     """
     one = next((place for place, call in enumerate(calls) if call.complete), 0)
     if any(differ(calls[one], call) for call in calls):
@@ -166,15 +165,16 @@ TEXTLESS = frozenset({int, float, bool, type(None), type(UNSET)})
 
 
 class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=False):
-    """What a call came to: content for the model, a structured value, or a failure.
+    """The result of a call: content for the model, a structured value, or a failure.
 
     Attributes:
         call_id: the `id` of the call that this answers.
-        content: text and media for the model; empty when `structured` says it all. Of a failed call, the files that
-            the tool made before it failed.
+        content: text and media for the model; empty when `structured` is the whole result. Of a failed call, the files
+            that the tool made before it failed.
         structured: the value itself, as JSON; unset when there is none.
         error: set when the call failed.
-        given: somebody put it in the place of what the tool said, as in a branch of a run: no field of it is trusted.
+        given: somebody put this result in the place of the tool's own, as in a branch of a run. No field of it is
+            trusted.
         outside: it holds text that an outsider may have written; see `policy.outside`.
     """
 
@@ -187,8 +187,8 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
 
     @property
     def text(self) -> str:
-        """What the model reads: the error's message and the files that were made before it, the text parts (media
-        described), or the structured value as JSON.
+        """The text that the model reads: the error's message and the files that were made before it, or the text parts
+        with the media described, or the structured value as JSON.
         """
         if self.error is not None:
             return "\n".join((self.error.message, *(part.describe() for part in self.media)))
@@ -205,7 +205,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
 
 
 def size_of(result: ToolResult) -> int:
-    """How much there is to look through in a result, in characters or bytes; no end where it is no value of JSON."""
+    """The size of a result, in characters or bytes; `sys.maxsize` where a value can not be written as JSON."""
     size = 0 if result.error is None else len(result.error.message)
     for part in result.content:
         size += len(part.text) if isinstance(part, TextPart) else 0

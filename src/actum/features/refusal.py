@@ -30,7 +30,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
         detail: what is wrong, and what to do about it, for a person.
         code: the kind of the problem in one word, for a program. For a call, the code of the call's error.
         problems: for values that do not fit: each value, with what was expected.
-        scope: the scopes of which one is needed and that the key does not have.
+        scope: the scopes that allow the request, and that the key does not have; one of them is enough.
         run: the run that the problem is about.
         state: the state of the task that the problem is about.
         effect: for a call, what the call may have changed in the world.

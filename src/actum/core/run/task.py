@@ -126,8 +126,8 @@ class Backoff(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     Attributes:
         base: seconds before the second attempt.
-        factor: each further wait is so many times as long as the wait before.
-        cap: no wait is longer than so many seconds.
+        factor: each further wait is longer than the wait before by this factor.
+        cap: the longest wait, in seconds.
         jitter: each wait differs by up to this part of its length, so that tasks which failed together do not come
             back together.
     """

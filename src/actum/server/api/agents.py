@@ -31,7 +31,7 @@ class AgentsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which agents, by name.
 
     Attributes:
-        limit: so many at most.
+        limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 

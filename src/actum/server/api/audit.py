@@ -37,9 +37,9 @@ class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
         tool: only of this tool, or of tools that fit a pattern with `*`.
         decision: only lines that say this.
         run: only lines of this run.
-        text: only lines in which this text stands, in small letters or large: in the tool, the arguments, the rule, the
+        text: only lines that hold this text, in small letters or large: in the tool, the arguments, the rule, the
             outcome, what was said, or the names of people.
-        limit: so many at most.
+        limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 

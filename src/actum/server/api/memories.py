@@ -59,8 +59,8 @@ class MemoriesQuery(Struct, frozen=True, forbid_unknown_fields=True):
         kind: only turns, or only notes of this kind.
         since: only what was said then or later, in seconds since 1970.
         until: only what was said before then; 0 for no limit.
-        limit: so many at most.
-        cursor: `next` of the part before. What fits a query has no further part.
+        limit: the most items of this part of the list.
+        cursor: `next` of the part before. The answer to a query has no further part.
     """
 
     query: Annotated[str, Meta(max_length=QUERY_CHARS_MAX)] = ""

@@ -47,7 +47,7 @@ class SessionsQuery(Struct, frozen=True, forbid_unknown_fields=True):
         everybody: the sessions of everybody, for which the scope `admin` is needed.
         text: only sessions whose title or first words contain this, in small or capital letters. A part may then hold
             fewer sessions than `limit`, and still have a next part.
-        limit: so many at most.
+        limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 

@@ -24,7 +24,7 @@ class ApprovalsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         run: only what this run waits for.
         count: whether the answer says how many there are, beyond this part of the list.
-        limit: so many at most.
+        limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 
@@ -52,7 +52,7 @@ class Approval(Struct, frozen=True, kw_only=True):
         expires: until when it can be answered, in seconds since 1970; null for ever.
         verdicts: what can be answered.
         approvers: who may answer; empty for everybody who may answer approvals.
-        needs: so many persons have to agree.
+        needs: how many persons have to agree.
         agreed: who has agreed so far.
         missing: who has to agree yet, in words: of each group of approvers that is not complete, how many of whom.
         schema: the JSON Schema of the answer, for a form.

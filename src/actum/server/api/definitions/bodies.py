@@ -17,8 +17,8 @@ class DefinitionsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which definitions, in the order of their names.
 
     Attributes:
-        drafts: whether those are listed of which nothing is in use, too.
-        limit: so many at most.
+        drafts: whether definitions with nothing in use are listed, too.
+        limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 
@@ -183,7 +183,7 @@ class DefinitionVersion(Struct, frozen=True, kw_only=True):
         digest: the digest of the text.
         at: when the text was published, in seconds since 1970.
         by: who published the text.
-        again: the number of the older publication of which this is a copy; 0 where the text comes from the draft.
+        again: the number of the older publication that this one copies; 0 where the text comes from the draft.
         source: where the text comes from, such as the name of a file; empty for a draft that a person wrote.
         share: how many of a hundred users get this publication now.
     """

@@ -206,7 +206,7 @@ class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
         until: only runs that began before then; 0 for no limit.
         count: whether the answer says how many runs fit, beyond this part of the list.
         counts: `status` where the answer says how many of the runs stand in which way, whatever `status` is.
-        limit: so many at most.
+        limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 

@@ -21,7 +21,7 @@ class TaskBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         execute_async: answer at once with the id of a task, instead of waiting.
         max_retries: after a failed attempt the task is tried again at most so often.
         backoff: how long to wait between attempts, in seconds.
-        timeout_s: an attempt may take so many seconds.
+        timeout_s: the seconds that one attempt may take.
         deadline: the whole task has to be over by then: RFC 3339, or seconds since 1970.
         not_before: the first attempt begins then at the earliest: RFC 3339, or seconds since 1970.
         priority: tasks of a higher priority begin first.
@@ -78,7 +78,7 @@ class TaskQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """How long to wait for a task.
 
     Attributes:
-        wait: so many seconds at most are waited until the task has ended, or waits for a person.
+        wait: the most seconds to wait until the task has ended, or waits for a person.
     """
 
     wait: Annotated[float, Meta(ge=0.0, le=60.0)] = 0.0
@@ -93,7 +93,7 @@ class TasksQuery(Struct, frozen=True, forbid_unknown_fields=True):
         since, until: only those accepted from the one on and before the other, in seconds since 1970; 0 for any time.
         principal: of this user, for which the scope `admin` is needed; empty for your own, or with the scope `admin`
             for all.
-        limit: so many at most.
+        limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 

@@ -20,7 +20,7 @@ class ToolsQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         query: what a tool should do, in a few words; the tools that fit best come first. Empty for all tools.
-        limit: so many at most.
+        limit: the most items of this part of the list.
         cursor: `next` of the part before.
         drafts: whether tools that have a draft and no publication are listed, too. This needs the scope `build`.
     """

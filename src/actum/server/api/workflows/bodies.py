@@ -15,7 +15,7 @@ class WorkflowsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which workflows.
 
     Attributes:
-        limit: so many at most.
+        limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 
