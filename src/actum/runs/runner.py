@@ -81,13 +81,11 @@ Answers = Callable[[RunState], list[InputGiven]]
 
 
 Begins = Callable[[Sequence[Entry]], TaskStarted | None]
-"""Makes the record that begins an attempt at a task, from the entries of the run; None where there is no such
-record."""
+"""Makes the record that begins an attempt at a task, from the entries of the run; None where there is none."""
 
 
 def let_go(entries: Sequence[Entry]) -> Ended | None:
-    """The latest end or pause of a run, even if a question was answered since; None for a run that is driven, or was
-    interrupted.
+    """The latest end or pause of a run, whatever was answered since; None for a run under way, or interrupted.
 
     Args:
         entries: the entries of the run.
@@ -131,9 +129,8 @@ class Setting(Struct, frozen=True, kw_only=True):
         parent: the run whose call this run works for; empty where there is none.
         holder: for whom toolsets keep sessions open, instead of the conversation or the run.
         model_settings: how the model is asked in this run; this overrules the settings of its agent.
-        begins: makes the record that begins an attempt at a task. It is given the entries of the run as soon as nobody
-            else can add to them. The record is on disk before anything else is done. It raises an error where something
-            speaks against the attempt, as `unless_stopped` does.
+        begins: makes the record that begins an attempt at a task, of the entries of a run that nobody else can add to.
+            The record is on disk before anything else is done. Raises where the attempt must not be made.
         stopping: says why the run is cancelled, where it is; see `run.Stopping`.
         above: the call that the run works for; None where the run works for no call.
     """
@@ -484,8 +481,7 @@ class Runner:
         Args:
             requested: the calls, and who asks for them.
             task: what the caller asked for beside the calls.
-            options: as for `Agent.run`; options that do not go on record are not used. `run_id` is also the id of the
-                task.
+            options: as for `Agent.run`; those that do not go on record are not used. `run_id` is the id of the task.
             drawn: the id was just made by `new_id`: nobody else can know it, so that no claim is needed.
 
         Returns:
@@ -598,12 +594,10 @@ class Runner:
         """Make the setting of a run.
 
         Args:
-            options: the options of the run; only those that do not go on record are used, and those about the runs
-                above.
+            options: of the options of the run, those that do not go on record and those on runs above are used.
             above: the call that the run works for; None where the run works for no call.
             journal: where the run is written down; by default as `journal_below` says.
-            accept, model_settings, begins, stopping: as in `Setting`.
-            agent: as for `budget`.
+            accept, model_settings, begins, stopping: as in `Setting`; agent: as for `budget`.
 
         Raises:
             LoopDetected, BudgetExceeded: a run below this call is not allowed.
@@ -752,8 +746,7 @@ class Runner:
             run_id: the run.
             principal: the user who asks; None for every principal of the tenant.
             tenant: the tenant of the user who asks. None where the program itself asks; but a principal without a
-                tenant is one of the tenant `""`, so that a program which forgets the tenant reaches no other tenant's
-                run.
+                tenant is one of the tenant `""`, so a program that forgets the tenant reaches no other tenant's run.
             journal: the journal that has the run; by default this runner's own.
 
         Raises:
@@ -777,9 +770,8 @@ class Runner:
     async def _other_tools(self, journal: Journal, state: RunState) -> str:
         """Which tools differ from those that the run was shown last, in words; empty where none does.
 
-        New tools of servers, and the tool that reads the rest of a long result, are no difference: a model is shown
-        them at its next step. Nor is another `version` of a tool, which a model is not shown: that only ends the
-        approvals of the tool's calls.
+        New tools of servers, and the tool that reads the rest of a long result, do not count: a model is shown them at
+        its next step. Nor does another `version` of a tool, which only ends the approvals of the tool's calls.
         """
         catalog = await self.listing(state)()
         handing = catalog.handing_over
