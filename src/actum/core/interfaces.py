@@ -291,10 +291,8 @@ class Context(Generic[Deps]):
     async def elicit(
         self, message: str, schema: JsonObject | None = None, *, url: str = "", asker: str = "", key: str = ""
     ) -> Elicited:
-        """Ask the user, by a form or by a page to visit.
-
-        Ask before you act. Where nobody can answer now, the call is parked, and the tool is executed anew from its
-        beginning when the answer is there.
+        """Ask the user, by a form or by a page to visit. Ask before you act: where nobody can answer now, the call is
+        parked, and the tool is executed anew from its beginning when the answer is there.
 
         Args:
             message: the question, and why it is asked.
@@ -697,10 +695,7 @@ class Journal(Protocol):
         """
 
     async def driven(self, run_ids: Sequence[str]) -> set[str]:
-        """The runs whose claims are held, among these runs.
-
-        A run that is `running` and not among the returned was interrupted.
-        """
+        """The runs whose claims are held, among these. A run that is `running` and not among them was interrupted."""
 
     async def sync(self, run_id: str) -> None:
         """Wait until everything that was appended to a run so far would survive a loss of power.
