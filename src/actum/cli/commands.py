@@ -350,6 +350,14 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "rekey": "Change the key of the secrets: first both keys are valid, and with --finish only the new one.",
         },
     ),
+    "backup": KnownCommand(
+        "setup.backup:backup",
+        "Back up the journal, the settings and what belongs to them, also while a server is at work.",
+    ),
+    "restore": KnownCommand(
+        "setup.backup:restore_backup",
+        "Restore a backup into a new folder. What was unfinished is held: nothing of it goes on or goes out by itself.",
+    ),
     "journal": KnownCommand(
         "records.journal:app",
         "The record itself: show, follow, export, verify, branch off, compare, hold, forget.",

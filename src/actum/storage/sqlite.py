@@ -70,6 +70,30 @@ class SQLiteJournal(DatabaseJournal):
             raise JournalError("can not open the journal {path}: {why}", path=path, why=error) from error
 
 
+def copy_database(path: Path, target: Path) -> None:
+    """Copy the file of a journal as it is at one moment, also while others write to it.
+
+    Args:
+        path: the file.
+        target: the copy; there is none yet. Its owner alone can read it.
+
+    Raises:
+        JournalError: there is no such file, or it can not be copied.
+    """
+    if not path.is_file():
+        raise JournalError("there is no journal {path}", path=path)
+    _make_private(target)
+    source, copy = sqlite3.connect(path, timeout=BUSY_S), sqlite3.connect(target)
+    try:
+        source.execute("PRAGMA query_only=ON")
+        source.backup(copy)  # in one step: in steps it would begin anew with each change of another process
+    except sqlite3.Error as error:
+        raise JournalError("can not copy the journal {path}: {why}", path=path, why=error) from error
+    finally:
+        copy.close()
+        source.close()
+
+
 class SQLiteDatabase:
     """A `Database` in one file.
 

@@ -1,0 +1,1 @@
+"""What a company needs of a server beside serving: backups, and telemetry."""

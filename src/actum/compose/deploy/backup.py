@@ -1,0 +1,306 @@
+"""`back_up` and `restore`: everything that this machine keeps for a server, in one file, and back.
+
+In a backup are the journal with the tables of features, the settings, the policies and the files of workflows, what
+people approved (pins), described APIs, and the file of secrets as it is, encrypted. What is made from the record, such
+as full-text indexes, is made anew. What has to be carried apart is told by name.
+
+A restored journal is held: see `core.stored.held`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from msgspec import Struct
+
+from ...core.errors import JournalError, UsageError
+from ...core.interfaces import Journal
+from ...journal.export import check_journal
+from ...runs.administration import put_on_record
+from ...server.keys import revoke_key
+from ...storage.backup_file import (
+    FORMAT,
+    BackupManifest,
+    checked_path,
+    paths_below,
+    read_backup,
+    scratch_beside,
+    write_backup,
+)
+from ...storage.folders import settings_path, state_folder
+from ...storage.place import SCHEMES
+from ...storage.place import open_journal as open_at
+from ...storage.sqlite import copy_database
+from ..features import features_of
+from ..journals import journal_path, read_journal_key
+from ..secrets import secret_file
+from ..settings import EVERYDAY, MEMORY, SETTINGS_FILE, Settings, shown_journal
+
+STATE, CONFIG = "state/actum", "config/actum"
+"""Where the person's own folders stand in a restored folder: `XDG_STATE_HOME=FOLDER/state`."""
+# The count comes before the file of secrets: it must not be newer than the file.
+_OF_STATE = ("secrets.json.count", "secrets.json", "mcp-approved.json", "a2a-approved.json", "apis", "a2a-tasks")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_BUILT_IN = {EVERYDAY, "none", "code", "mcp", "published"}
+PROBLEMS_MAX = 5
+
+
+class BackedUp(Struct, frozen=True):
+    """A backup that was made.
+
+    Attributes:
+        file: the backup.
+        files: how many files are in it.
+        bytes: how many bytes these have.
+        apart: what is not in it and has to be carried apart.
+        command: what backs up the database, where the journal is not in a file; else empty.
+    """
+
+    file: str
+    files: int
+    bytes: int
+    apart: tuple[str, ...]
+    command: str
+
+
+class Restored(Struct, frozen=True):
+    """A backup that was restored.
+
+    Attributes:
+        folder: where.
+        at: when the backup was made, in seconds since 1970.
+        runs: how many runs the journal has.
+        held: how many of them are held.
+        keys: the names of the keys that are valid again.
+        approvals: how many approvals wait again.
+        revoked: how many keys were revoked.
+        apart: what was not in the backup and has to be carried apart.
+        variables: what has to be set for a server in the folder.
+    """
+
+    folder: str
+    at: float
+    runs: int
+    held: int
+    keys: tuple[str, ...]
+    approvals: int
+    revoked: int
+    apart: tuple[str, ...]
+    variables: dict[str, str]
+
+
+def back_up(settings: Settings, environment: Mapping[str, str], folder: Path, file: Path) -> BackedUp:
+    """Make a backup, also while servers are at work. It has another name until it is whole, and nobody else reads it.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+        folder: the folder of the settings.
+        file: the backup; there must be none yet.
+
+    Raises:
+        UsageError: the file is there, or something can not be read or written.
+        JournalError: the journal can not be read.
+    """
+    if settings.journal == MEMORY:
+        raise UsageError("a journal in memory can not be backed up: use a file or PostgreSQL")
+    if file.exists():
+        raise UsageError("{path} is there already: name another file", path=file)
+    is_file = not settings.journal.startswith(SCHEMES)
+    with scratch_beside(file) as scratch:
+        sources = dict(_files(settings, environment, folder))
+        place = ""
+        if is_file:
+            path = journal_path(settings, environment)
+            place = _place_of_journal(settings)
+            copy_database(path, scratch / "journal.db")
+            sources[place] = scratch / "journal.db"
+        manifest = BackupManifest(
+            format=FORMAT,
+            version=version("actum"),
+            at=time.time(),
+            journal=place,
+            apart=tuple(_apart(settings, environment, folder)),
+            members=(),
+        )
+        try:
+            with os.fdopen(os.open(scratch / "whole.tar", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
+                manifest = write_backup(target, manifest, sources)
+                target.flush()
+                os.fsync(target.fileno())
+            os.link(scratch / "whole.tar", file)  # which never replaces a file
+        except OSError as error:
+            raise UsageError("{path} can not be written: {why}", path=file, why=error.strerror or error) from None
+    return BackedUp(
+        file=str(file),
+        files=len(manifest.members),
+        bytes=sum(member.size for member in manifest.members),
+        apart=manifest.apart,
+        command="" if is_file else f"pg_dump --format=custom --file journal.dump {shown_journal(settings.journal)}",
+    )
+
+
+def _place_of_journal(settings: Settings) -> str:
+    """The place of the journal in the restored folder."""
+    if not settings.journal:
+        return f"{STATE}/journal.db"
+    try:
+        return str(checked_path(settings.journal))
+    except ValueError:  # it stands outside of the folder
+        return "journal.db"
+
+
+def _files(settings: Settings, environment: Mapping[str, str], folder: Path) -> Iterator[tuple[str, Path]]:
+    """The files beside the journal, by their places in the restored folder."""
+    own = settings_path(environment)
+    if own is not None and own.is_file():
+        yield f"{CONFIG}/{own.name}", own
+    for name in (SETTINGS_FILE, *_named_files(settings)):
+        path = folder / name
+        if _is_inside(name) and path.is_file():
+            yield name, path
+    state = state_folder(environment)
+    for name in _OF_STATE:
+        for path in paths_below(state / name) or ([state / name] if (state / name).is_file() else []):
+            yield f"{STATE}/{path.relative_to(state).as_posix()}", path
+
+
+def _named_files(settings: Settings) -> Sequence[str]:
+    """The policies and the workflows that the settings name."""
+    every = (settings, *settings.of_agents.values())
+    named = [*(each.policy for each in every), *(table.file for table in settings.workflows.values())]
+    return list(dict.fromkeys(filter(None, named)))
+
+
+def _is_inside(name: str) -> bool:
+    try:
+        checked_path(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _apart(settings: Settings, environment: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """What is not in a backup, and has to be carried apart."""
+    store = secret_file(environment)
+    if store.path.is_file():
+        place = store.keys.place()
+        yield f"the key of the file of secrets{f' ({place})' if place else ''}"
+    if settings.journal_key:
+        yield f"the key that signs the heads of the journal ({settings.journal_key})"
+    for file in filter(None, (settings.serve.certificate, settings.serve.key_file)):
+        yield f"the certificate of the server ({file})"
+    for name in sorted(_variables(environment, folder)):
+        yield f"the variable {name}"
+    sources = (each for table in (settings, *settings.of_agents.values()) for each in table.tools)
+    code = {each if isinstance(each, str) else each.source for each in sources} - _BUILT_IN
+    if code:
+        yield f"the code of the tools ({', '.join(sorted(map(str, code)))})"
+    outside = [name for name in _named_files(settings) if not _is_inside(name)]
+    if outside:
+        yield f"files outside of the folder ({', '.join(outside)})"
+
+
+def _variables(environment: Mapping[str, str], folder: Path) -> set[str]:
+    """The variables that the settings name, and those of actum that are set."""
+    found = {name for name in environment if name.startswith("ACTUM_") and not name.startswith("ACTUM_TASK")}
+    for path in filter(None, (settings_path(environment), folder / SETTINGS_FILE)):
+        if path.is_file():
+            found.update(_VARIABLE.findall(path.read_text("utf-8", "replace")))
+    return found
+
+
+def restore(settings: Settings, file: Path, into: Path, *, revoke_keys: bool = False, by: str = "") -> Restored:
+    """Restore a backup into a folder that is not there, or is empty. Everything is checked in another place before.
+    No event loop may run in this thread.
+
+    Args:
+        settings: of this machine: their features read the journal, and their key checks its signed heads.
+        file: the backup.
+        into: the folder.
+        revoke_keys: all keys that are valid again are revoked.
+        by: who restores it, for the record.
+
+    Raises:
+        UsageError: the folder holds something; the file is no backup, is damaged, or was made by a newer version.
+        JournalError: the journal in it is damaged, or was written by a newer version.
+    """
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise UsageError("{path} is there already: restore into a new folder", path=into)
+    into.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with scratch_beside(into) as scratch:
+        whole = scratch / "restored"
+        whole.mkdir(mode=0o700)
+        manifest = read_backup(file, whole)
+        if manifest.journal:
+            found = asyncio.run(_checked(settings, whole / manifest.journal, revoke_keys=revoke_keys, by=by))
+        else:
+            found = _NO_JOURNAL
+        for name in (STATE, CONFIG):
+            (whole / name).mkdir(parents=True, exist_ok=True)
+        for each in whole.rglob("*"):
+            each.chmod(0o700 if each.is_dir() else 0o600)
+        try:
+            whole.rename(into)  # over an empty folder, and over nothing else
+        except OSError as error:
+            raise UsageError("{path} can not be made: {why}", path=into, why=error.strerror or error) from None
+    folder = into.absolute()
+    variables = {"XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
+    if manifest.journal == "journal.db":
+        variables["ACTUM_JOURNAL"] = str(folder / "journal.db")
+    return Restored(
+        folder=str(folder),
+        at=manifest.at,
+        runs=found.runs,
+        held=found.held,
+        keys=found.keys,
+        approvals=found.approvals,
+        revoked=found.revoked,
+        apart=manifest.apart,
+        variables=variables,
+    )
+
+
+class _Found(Struct, frozen=True):
+    """What is in a restored journal."""
+
+    runs: int
+    held: int
+    keys: tuple[str, ...]
+    approvals: int
+    revoked: int
+
+
+_NO_JOURNAL = _Found(0, 0, (), 0, 0)
+
+
+async def _checked(settings: Settings, path: Path, *, revoke_keys: bool, by: str) -> _Found:
+    """Check the journal of a backup, and hold it.
+
+    Raises:
+        JournalError: it is damaged, or was written by a newer version.
+    """
+    key = read_journal_key(settings.journal_key) if settings.journal_key else None
+    journal = open_at(path, key=key, record_kinds=features_of(settings).record_kinds)
+    try:
+        report = await check_journal(journal, (), key=key)
+        if report.problems:
+            shown = "; ".join(report.problems[:PROBLEMS_MAX])
+            raise JournalError("the journal in the backup is damaged: {why}", why=shown)
+        held = await journal.held.hold()
+        valid = [each.id for each in await journal.keys.all() if each.is_valid(journal.now())]
+        revoked = [await revoke_key(journal, name, by=by) for name in valid] if revoke_keys else []
+        await put_on_record(journal, "journal.restore", {"held": held, "revoked": len(revoked)}, principal=by)
+        return _Found(report.runs, held, tuple(valid), await _waiting(journal), len(revoked))
+    finally:
+        await journal.close()
+
+
+async def _waiting(journal: Journal) -> int:
+    return len(await journal.asked(limit=None))

@@ -1,0 +1,324 @@
+"""Backups: whole or not there, restored only after all was checked, and nothing goes on before it is released."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from actum.compose.deploy.backup import Restored, back_up, restore
+from actum.compose.secrets import open_secrets, secret_file
+from actum.compose.settings import Settings, read_settings
+from actum.core.errors import ActumError, JournalError, UsageError
+from actum.core.message import UserMessage
+from actum.core.run.record import Ended, Started
+from actum.core.secrets.store import SecretValue
+from actum.core.stored.held import RunHeld
+from actum.core.user import User
+from actum.server.keys import make_key
+from actum.storage.backup_file import MANIFEST
+from actum.storage.sqlite import SQLiteJournal
+from tests.patience import HANGS_S
+
+pytestmark = pytest.mark.row("A6")
+
+KEY = {"ACTUM_SECRETS_KEY": "0123456789abcdef" * 4}
+
+
+class Shop:
+    """A folder with settings, a journal, a policy and a file of secrets."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder / "shop", folder / "night.tar"
+        self.into = folder / "elsewhere"
+        self.environment = {"XDG_STATE_HOME": str(folder / "state"), "HOME": str(folder), **KEY}
+        self.folder.mkdir()
+        (self.folder / "actum.toml").write_text(
+            f'journal = "{self.folder}/runs.db"\npolicy = "rules/policy.toml"\n[serve]\nissuer = "${{ISSUER}}"\n'
+        )
+        (self.folder / "rules").mkdir()
+        (self.folder / "rules" / "policy.toml").write_text('default = "allow"\n')
+
+    @property
+    def settings(self) -> Settings:
+        return read_settings(self.folder, self.environment, {})
+
+    def journal(self, path: Path | None = None) -> SQLiteJournal:
+        return SQLiteJournal(path or self.folder / "runs.db")
+
+    def back_up(self) -> None:
+        back_up(self.settings, self.environment, self.folder, self.file)
+
+    async def restore(self, **more: bool) -> Restored:
+        return await asyncio.to_thread(restore, Settings(), self.file, self.into, by="ann", **more)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
+
+
+def begin(journal: SQLiteJournal, run_id: str, *, ends: bool) -> None:
+    journal.append(run_id, Started(agent="desk", model="m", said=(UserMessage.of("Go"),)))
+    if ends:
+        journal.append(run_id, Ended("done"))
+
+
+async def test_a_backup_under_load_is_restored_elsewhere_with_keys_and_secrets_and_waits_for_a_person(
+    shop: Shop,
+) -> None:
+    secrets = open_secrets(shop.environment)
+    secret_file(shop.environment).set("till", SecretValue("s3cret"), User())
+    journal = shop.journal()
+    key = await make_key(journal, "ci", by="ann")
+    stop, grown, written = threading.Event(), asyncio.Event(), 0
+
+    async def load() -> None:
+        nonlocal written
+        while not stop.is_set():
+            begin(journal, f"run_{written}", ends=bool(written % 2))
+            await journal.sync(f"run_{written}")
+            written += 1
+            if written == 20:
+                grown.set()
+
+    loading = asyncio.create_task(load())
+    async with asyncio.timeout(HANGS_S):
+        await grown.wait()
+    before = written
+    await asyncio.to_thread(shop.back_up)
+    stop.set()
+    await loading
+    await journal.close()
+    assert shop.file.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(UsageError, match="already"):
+        shop.back_up()
+
+    found = await shop.restore()
+    assert before <= found.runs - 2 <= written + 2  # with the act that made the key, and its own
+    assert (found.keys, found.revoked) == (("ci",), 0)
+    assert {"the variable ISSUER", "the variable ACTUM_SECRETS_KEY"} <= set(found.apart)
+    assert any("key of the file of secrets" in each for each in found.apart)
+    moved = {**found.variables, "HOME": "/nowhere", **KEY}
+    assert open_secrets(moved).of(User())["till"] == secrets.of(User())["till"] == "s3cret"
+    assert (shop.into / "rules" / "policy.toml").read_text() == 'default = "allow"\n'
+    assert {each.stat().st_mode & 0o077 for each in [shop.into, *shop.into.rglob("*")]} == {0}
+    restored = shop.journal(Path(found.variables["ACTUM_JOURNAL"]))
+    assert await restored.keys.find("ci") is not None
+    assert key.text not in shop.file.read_bytes().decode("latin-1")
+    assert found.held >= 10
+    with pytest.raises(RunHeld):
+        async with restored.claim("run_0"):
+            pass
+    assert await restored.held.release() == found.held
+    async with restored.claim("run_0"):
+        pass
+    await restored.close()
+    with pytest.raises(UsageError, match="new folder"):
+        await shop.restore()
+
+
+async def test_all_keys_are_revoked_where_that_is_said(shop: Shop) -> None:
+    journal = shop.journal()
+    for name in ("ci", "cd"):
+        await make_key(journal, name, by="ann")
+    await journal.close()
+    shop.back_up()
+    found = await shop.restore(revoke_keys=True)
+    assert found.revoked == 2
+    restored = shop.journal(Path(found.variables["ACTUM_JOURNAL"]))
+    assert not [key for key in await restored.keys.all() if key.is_valid(time.time())]
+    await restored.close()
+
+
+def plain(name: str, content: bytes, **more: object) -> tuple[tarfile.TarInfo, io.BytesIO]:
+    header = tarfile.TarInfo(name)
+    header.size = len(content)
+    for field, value in more.items():
+        setattr(header, field, value)
+    return header, io.BytesIO(content)
+
+
+def changed(shop: Shop, change: Callable[[dict[str, bytes], dict[str, object]], Mapping[str, object]]) -> None:
+    """Write the backup anew, after somebody changed its files and its manifest."""
+    with tarfile.open(shop.file) as old:
+        content = {each.name: old.extractfile(each).read() for each in old}  # type: ignore[union-attr]
+    manifest = json.loads(content.pop(MANIFEST))
+    headers = change(content, manifest)
+    with tarfile.open(shop.file, "w") as new:
+        new.addfile(*plain(MANIFEST, json.dumps(manifest).encode()))
+        for name, data in content.items():
+            new.addfile(*plain(name, data, **(headers.get(name, {}))))  # type: ignore[arg-type]
+
+
+def promise(manifest: dict[str, object], name: str, data: bytes) -> None:
+    members = manifest["members"]
+    assert isinstance(members, list)
+    members[:] = [each for each in members if each["path"] != name]
+    members.append({"path": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()})
+
+
+def add(path: str, data: bytes = b"x", promised: bytes | None = None, **header: object) -> Callable[..., object]:
+    def change(content: dict[str, bytes], manifest: dict[str, object]) -> Mapping[str, object]:
+        content[path] = data
+        promise(manifest, path, data if promised is None else promised)
+        return {path: header}
+
+    return change
+
+
+def newer(content: dict[str, bytes], manifest: dict[str, object]) -> Mapping[str, object]:
+    manifest |= {"format": 2, "version": "9.9", "news": {}}
+    return {}
+
+
+def newer_journal(content: dict[str, bytes], manifest: dict[str, object]) -> Mapping[str, object]:
+    return _with_journal(content, manifest, "PRAGMA user_version=9999")
+
+
+def rewritten(content: dict[str, bytes], manifest: dict[str, object]) -> Mapping[str, object]:
+    return _with_journal(content, manifest, "UPDATE entries SET payload = x'7b7d' WHERE number = 0")
+
+
+def _with_journal(content: dict[str, bytes], manifest: dict[str, object], statement: str) -> Mapping[str, object]:
+    path = Path("changed.db")
+    path.write_bytes(content["journal.db"])
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+    content["journal.db"] = path.read_bytes()
+    promise(manifest, "journal.db", content["journal.db"])
+    return {}
+
+
+def unnamed(content: dict[str, bytes], manifest: dict[str, object]) -> Mapping[str, object]:
+    content["more"] = b"x"
+    return {}
+
+
+def missing(content: dict[str, bytes], manifest: dict[str, object]) -> Mapping[str, object]:
+    del content["actum.toml"]
+    return {}
+
+
+ATTACKS: dict[str, tuple[Callable[..., object], str]] = {
+    "a path above": (add("../up"), "elsewhere"),
+    "a path from the root": (add("/tmp/root"), "elsewhere"),
+    "a path above within": (add("a/../../up"), "elsewhere"),
+    "a changed byte": (add("actum.toml", b"x", b"y"), "changed"),
+    "more than promised": (add("actum.toml", b"x" * 100, b"y"), "manifest says"),
+    "less than promised": (add("actum.toml", b"x", b"y" * 100), "manifest says"),
+    "a link": (add("link", b"", type=tarfile.SYMTYPE, linkname="/etc/passwd"), "manifest says"),
+    "a hard link": (add("link", b"", type=tarfile.LNKTYPE, linkname="actum.toml"), "manifest says"),
+    "a device": (add("device", b"", type=tarfile.CHRTYPE, devmajor=1, devminor=3), "manifest says"),
+    "a pipe": (add("pipe", b"", type=tarfile.FIFOTYPE), "manifest says"),
+    "a folder": (add("folder", b"", type=tarfile.DIRTYPE), "manifest says"),
+    "a file in the place of a folder": (add("actum.toml/x"), "can not be restored"),
+    "what nobody promised": (unnamed, "manifest says"),
+    "what is missing": (missing, "missing"),
+    "a newer format": (newer, "newer actum"),
+    "a newer journal": (newer_journal, "newer actum"),
+    "a rewritten journal": (rewritten, "damaged"),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_a_backup_that_somebody_changed_is_refused_and_leaves_nothing(
+    shop: Shop, attack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop.folder)
+    journal = shop.journal()
+    begin(journal, "run_1", ends=True)
+    await journal.sync("run_1")
+    await journal.close()
+    shop.back_up()
+    change, word = ATTACKS[attack]
+    changed(shop, change)  # type: ignore[arg-type]
+    before = sorted(shop.folder.parent.rglob("*"))
+    with pytest.raises(ActumError, match=word):
+        await shop.restore()
+    assert sorted(shop.folder.parent.rglob("*")) == before
+
+
+async def test_what_is_no_backup_is_refused_with_a_sentence(shop: Shop) -> None:
+    bomb = tarfile.TarInfo("x")
+    bomb.type, bomb.size = tarfile.XHDTYPE, 1 << 40  # a header that claims to be long
+    for content in (b"", b"no tar", b"\x1f\x8b" + b"x" * 2_000, bomb.tobuf() + b"x" * 10_240, b"\0" * 10_240):
+        shop.file.write_bytes(content)
+        with pytest.raises(UsageError, match="no backup"):
+            await shop.restore()
+    assert not shop.into.exists()
+    with pytest.raises(JournalError, match="there is no journal"):
+        back_up(shop.settings, shop.environment, shop.folder, shop.folder / "other.tar")
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from actum.compose.deploy import backup
+from actum.compose.settings import Settings, read_settings
+from actum.storage import backup_file
+file, folder, into, what, after = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4], int(sys.argv[5])
+done = 0
+def count(*_):
+    global done
+    done += 1
+    if done == after:
+        os.kill(os.getpid(), 9)
+def hook(event, args):
+    if event in ("open", "os.rename", "os.link", "os.mkdir", "shutil.rmtree"):
+        if any(isinstance(each, (str, os.PathLike)) and str(each).startswith(str(file.parent)) for each in args[:2]):
+            count()
+sys.addaudithook(hook)
+if what == "backup":
+    backup.back_up(read_settings(folder, os.environ, {}), os.environ, folder, file)
+else:
+    backup.restore(Settings(), file, into)
+"""
+
+
+@pytest.mark.parametrize("what", ["backup", "restore"])
+async def test_killed_at_any_moment_it_is_whole_or_not_there_and_leaves_nothing_behind(shop: Shop, what: str) -> None:
+    journal = shop.journal()
+    begin(journal, "run_1", ends=False)
+    await journal.sync("run_1")
+    await journal.close()
+    if what == "restore":
+        shop.back_up()
+    whole, kills = shop.file if what == "backup" else shop.into, 0
+    (shop.folder / "rules" / "policy.toml").touch()
+    for after in range(1, 200, 7):
+        places = map(str, (shop.file, shop.folder, shop.into))
+        command = [sys.executable, "-c", KILLED, *places, what, str(after)]
+        environment = {**os.environ, **shop.environment}
+        ended = await asyncio.to_thread(subprocess.run, command, env=environment, timeout=HANGS_S, check=False)
+        if ended.returncode != -signal.SIGKILL:
+            assert ended.returncode == 0
+            break
+        kills += 1
+        until = time.monotonic() + HANGS_S
+        while list(whole.parent.glob(".*")):  # what waits for the end of the killed process cleans up
+            assert time.monotonic() < until
+        if whole.exists():
+            break
+    assert kills > 1
+    assert whole.exists()
+    if what == "backup":
+        found = await shop.restore()
+        assert found.runs == 1
+    restored = shop.journal(shop.into / "journal.db")
+    assert await restored.held.which(["run_1"]) == {"run_1"}
+    await restored.close()
