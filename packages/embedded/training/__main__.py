@@ -22,7 +22,7 @@ from pathlib import Path
 
 from actum.core.message import Transcript, UserMessage
 from actum.core.model import Request
-from actum.learn import Promotion
+from actum.evals.promotion import Promotion
 from actum_embedded import Embedded
 from actum_embedded.learned.weights import (
     CHINESE,

@@ -250,6 +250,7 @@ class Agent(AgentParts, Generic[Output]):
         settings: ModelSettings | None = None,
         tool_choice: ChosenTools | None = None,
         memory: bool = True,
+        parent: str = "",
         emit: Emit | None = None,
     ) -> RunResult[Output]:
         """Answer a question.
@@ -288,6 +289,7 @@ class Agent(AgentParts, Generic[Output]):
             settings: how the model is asked in this run; the agent's settings hold for what is not set here.
             tool_choice: as for `Agent`, in this run. On record.
             memory: False for a run that is told nothing of its user's memory and is never found there.
+            parent: the run that this run is a part of, such as an experiment: no inbox shows what it waits for.
             emit: is told each event as it happens.
 
         Returns:
@@ -430,6 +432,7 @@ class Agent(AgentParts, Generic[Output]):
                 uses=dict(self.runner.uses),
                 names=tuple(options.names),
                 door=options.door or {},
+                parent=options.parent,
                 **await self._recorded(),
                 **await remembered(self.memory, setting, asked, options, earlier.messages),
             )

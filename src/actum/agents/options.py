@@ -42,6 +42,7 @@ class RunKeywords(TypedDict, total=False):
     settings: ModelSettings | None
     tool_choice: ChosenTools | None
     memory: bool
+    parent: str
 
 
 class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
@@ -56,6 +57,7 @@ class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
     settings: ModelSettings | None = None
     tool_choice: ChosenTools | None = None
     memory: bool = True
+    parent: str = ""
 
     @classmethod
     def among(cls, given: Mapping[str, object]) -> AgentOptions:

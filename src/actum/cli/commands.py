@@ -176,6 +176,20 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "files": "List the files and pictures that the tools of a run made, or write them.",
         },
     ),
+    "eval": KnownCommand(
+        "records.evaluation:app",
+        "Evaluation: cases, experiments, and whether one version is better than another.",
+        {
+            "add": "Make cases of runs: question, calls and results. Then say in the file what was right.",
+            "run": "Ask an agent each case, and score what it did. No tool that may change something is executed.",
+            "list": "List your experiments, the latest first.",
+            "show": "Show what came of an experiment, and the runs of its cases.",
+            "score": "Score the runs of an experiment again. No model is asked.",
+            "compare": "Compare two experiments case by case: difference, interval, tags, changed cases.",
+            "gate": "Say whether an experiment may pass. Exit code 0: pass; 1: fail; 3: unknown.",
+            "export": "Print a small file of an experiment for `gate --against`: digests and scores, no words.",
+        },
+    ),
     "rate": KnownCommand("records.rate:rate_run", "Say how good the answer of a run was: up or down, or a score."),
     "resume": KnownCommand("conversation.resume:resume", "Go on with a run that waits for a person."),
     "approvals": KnownCommand(

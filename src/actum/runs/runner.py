@@ -319,6 +319,12 @@ class Runner:
             other._catalog, other._generations = None, ()
         return other
 
+    def with_policy(self, policy: Policy) -> Runner:
+        """The same runner with another policy, which also binds the runs that its calls begin."""
+        other = copy.copy(self)
+        other._policy, other._binding = policy, True
+        return other
+
     @property
     def policy(self) -> Policy:
         """The policy that decides which calls are allowed."""

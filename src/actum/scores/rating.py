@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from ..core.clock import SystemClock
 from ..core.errors import Busy, TooLate, UnknownName, UsageError
 from ..core.interfaces import Clock, Journal
@@ -74,6 +76,31 @@ async def rate(
             if clock.monotonic() >= until:
                 raise not_over(run_id) from None
         await clock.sleep(POLL_S)
+
+
+async def score_run(
+    journal: Journal, run_id: str, score: Callable[[Sequence[Entry]], Awaitable[Sequence[ScoreGiven]]]
+) -> None:
+    """Put what scorers say of a run on its record. What they said before is not said again. The next `Journal.sync` of
+    the caller brings the scores to the disk.
+
+    Args:
+        journal: has the run.
+        run_id: the run, which waits for something or is over.
+        score: gives the scores, out of the entries of the run.
+
+    Raises:
+        NotOver: somebody goes on with the run.
+    """
+    try:
+        async with journal.claim(run_id):
+            entries = await journal.read(run_id)
+            known = {(each.given.name, each.given.author): each.given for each in all_scores(entries)}
+            for given in await score(entries):
+                if known.get((given.name, given.author)) != given:
+                    journal.append(run_id, noted(given))
+    except Busy:
+        raise not_over(run_id) from None
 
 
 def not_over(run_id: str) -> NotOver:

@@ -20,6 +20,8 @@ from ..core.run.record import Entry, Noted
 FEATURE_NAME = "scores"
 Scorer = Literal["person", "code", "model"]
 """Who judged: a person, a function, or a model."""
+EVALUATION = "evaluation"
+"""Who gives the scores of the scorers of experiments: `ScoreGiven.by`."""
 THUMB = "thumb"
 """The name of the score for which a person says up (1) or down (0)."""
 LABEL_CHARS_MAX, EXPLANATION_CHARS_MAX, NAME_CHARS_MAX = 200, 4_000, 64

@@ -50,7 +50,7 @@ def rate_run(
 
     async def command() -> tuple[str, bool]:
         async with options.journal(options.read(journal=journal)) as opened:
-            found = await _latest(opened) if run_id == "last" else (await find_run(opened, run_id)).run_id
+            found = await latest_run(opened) if run_id == "last" else (await find_run(opened, run_id)).run_id
             other = await _other(opened, over) if over else ""
             told = ScoreGiven(
                 name=given.name,
@@ -103,7 +103,7 @@ async def _other(journal: Journal, named: str) -> str:
         raise UsageError("--over: {why}", why=error) from None
 
 
-async def _latest(journal: Journal) -> str:
+async def latest_run(journal: Journal) -> str:
     """The latest run of the person that no call began, and that is no experiment.
 
     Raises:

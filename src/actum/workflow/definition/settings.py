@@ -236,7 +236,7 @@ class ListNode(NodeSettings, frozen=True, kw_only=True, tag="list"):
     slice: SliceRule | None = None
 
 
-class Case(Struct, frozen=True, forbid_unknown_fields=True):
+class SwitchCase(Struct, frozen=True, forbid_unknown_fields=True):
     """A case of an `if` node."""
 
     port: str
@@ -246,7 +246,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
 class IfNode(NodeSettings, frozen=True, kw_only=True, tag="if"):
     """Goes on at the port of the first case that is true, else at `else`."""
 
-    cases: Annotated[tuple[Case, ...], Meta(min_length=1)]
+    cases: Annotated[tuple[SwitchCase, ...], Meta(min_length=1)]
 
 
 class HumanNode(NodeSettings, frozen=True, kw_only=True, tag="human"):

@@ -1,6 +1,6 @@
 """The learned weights of the embedded model: files of names and numbers, beside its word lists.
 
-`packages/embedded/training` makes them and `actum.learn.promotion` judges whether new ones are better; both read them
+`packages/embedded/training` makes them and `actum.evals.promotion` judges whether new ones are better; both read them
 from another folder through `use`. Nothing else does.
 """
 
