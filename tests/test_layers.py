@@ -38,7 +38,7 @@ STACK = (
     {"triggers"},
     {"server"},
     {"compose"},
-    {"secrets", "interop"},  # for programs that keep secrets of users, or use other frameworks
+    {"secrets", "interop", "browser"},  # for programs that keep secrets of users, or use other frameworks
     {"cli"},
 )
 """The rooms from the ground up. A room may import what is below it, and nothing beside it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,14 @@ from typer.testing import Result
 
 pytestmark = pytest.mark.row("F8")
 
+MODEL = """
+from actum import ToolCall
+from actum.core.message import Reply
+from actum.testing import ScriptedModel
+
+calls = [("search", {"query": "hotel"}), ("click", {"number": 0}), ("quote", {"text": "A hotel may cost 120 euros."})]
+quotes = ScriptedModel([*(Reply.of(calls=[ToolCall("c", name, given)]) for name, given in calls), "120 euros [1]."])
+"""
 Run = Callable[..., Result]
 RECORD = ("--journal", "runs.db")
 
@@ -49,3 +58,27 @@ def test_a_folder_is_added_shown_searched_updated_and_removed(run: Run) -> None:
         assert "there is no" in refused.stderr
     assert "there is no collection" in run("knowledge", "update", *RECORD).stderr
     assert "none is no folder" in run("knowledge", "add", "other", "none", *RECORD).stderr
+
+
+def test_the_quotes_of_a_run_are_checked_once_more_and_a_failed_one_ends_with_1(run: Run) -> None:
+    Path("docs").mkdir()
+    Path("docs/travel.md").write_text("# Travel\n\nA hotel may cost 120 euros.\n")
+    Path("models.py").write_text(MODEL)
+    run("knowledge", "add", "rules", "docs", *RECORD)
+    answered = run("run", "What may a hotel cost?", "--model", "models.py:quotes", "--tools", "browser", *RECORD)
+    assert "120 euros [1]." in answered.stdout, answered.output
+    shown = run("references", "last", *RECORD)
+    assert (shown.exit_code, "knowledge:rules/travel.md:3-3" in shown.stdout) == (0, True)
+    assert "“A hotel may cost 120 euros”" in shown.stdout
+    (told,) = json.loads(run("references", "last", "--json", *RECORD).stdout)["references"]
+    assert (told["number"], told["place"]["lines"], told["verified"]) == (1, [3, 3], True)
+    assert json.loads(
+        run("run", "Hi", "--model", "models.py:quotes", "--tools", "knowledge:rules", "--json", *RECORD).stdout
+    )
+    with sqlite3.connect("runs.db") as database:
+        altered = "CAST(replace(CAST(payload AS TEXT), '120', '130') AS BLOB)"
+        database.execute(f"UPDATE kept SET payload = {altered}")
+    first = json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"][1]["id"]
+    failed = run("references", first, *RECORD)
+    assert failed.exit_code == 1
+    assert "[1] failed: the page that was read was altered" in failed.stderr

@@ -218,6 +218,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "giveScore": (401, (404, 404, 403, 409)),
     "withdrawScore": (401, (422, 422, 403, 422)),
     "compareRuns": (401, (422, 403, 403, 403)),
+    "listReferences": (401, (404, 404, 403, 200)),
     "listFiles": (401, (404, 404, 403, 200)),
     "getFile": (401, (404, 404, 403, 404)),
     "getSession": (401, (200, 200, 200, 200)),

@@ -351,6 +351,10 @@ COMMANDS: Mapping[str, KnownCommand] = {
             ),
         },
     ),
+    "references": KnownCommand(
+        "records.references:show_references",
+        "Check the quotes of a run against the text that was read. Exit code 1 where one does not stand there.",
+    ),
     "audit": KnownCommand(
         "records.audit:show_audit", "Who called what, when, with what, why it was allowed, and what came back."
     ),

@@ -18,6 +18,7 @@ from ..core.process.installed import Installed, installed_one
 from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..features.feature import FeatureOn
+from ..knowledge.browsing.browser import Browser, KnowledgeTool
 from ..runs.given_tools import Toolish, sort_out
 from ..sandbox.jail import Jail
 from ..toolsets.code import code_tools
@@ -39,6 +40,7 @@ from .user_code import kind_of, load_module, load_object, load_objects, names_on
 TOOLSETS = "actum.toolsets"
 """The group of the entry points by which installed packages bring toolsets."""
 API_SOURCES = ("openapi:", "http:")
+BROWSER, KNOWLEDGE = "browser", "knowledge:"
 DECLARED = (".json", ".yaml", ".yml", ".toml")
 """The endings of files that declare a tool."""
 
@@ -49,9 +51,10 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     A name is `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
     decorated), `file.py:name`, `module` or `module:name`; `file.json`, `.yaml` or `.toml` that declares a tool; `code`,
     or `folder/` for the scripts of a folder; `openapi:NAME` or `http:NAME` for an API that was added with `actum tools
-    add`; `a2a:NAME` for a remote agent of the settings, `a2a:https://...` for one at an address; the name of a feature
-    that is on, or of a toolset of an installed package; or a `ToolSource` around such a name. What each run of an agent
-    finds by itself, `published:NAME`, is left out here; see `published.tools`. Where no setting names
+    add`; `knowledge:NAME` to search a collection of documents, `browser` to read all of them; `a2a:NAME` for a remote
+    agent of the settings, `a2a:https://...` for one at an address; the name of a feature that is on, or of a toolset of
+    an installed package; or a `ToolSource` around such a name. What each run of an agent finds by itself,
+    `published:NAME`, is left out here; see `published.tools`. Where no setting names
     tools, those of the features that are on stand beside the everyday ones.
 
     Args:
@@ -82,6 +85,8 @@ def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, e
             found += everyday_tools(folder)
         elif name == CODE:
             found += code_tools(settings.sandbox.jail(folder), egress=egress, python=settings.sandbox.python)
+        elif name == BROWSER or name.startswith(KNOWLEDGE):
+            found.append(Browser() if name == BROWSER else KnowledgeTool(name.removeprefix(KNOWLEDGE)))
         elif name.startswith(API_SOURCES):
             found.append(open_api(name.partition(":")[2], os.environ, egress))
         elif name.startswith(A2A_SOURCE):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 
 import msgspec
@@ -289,6 +289,22 @@ async def page_of(journal: Journal, caller: CollectionUser, name: str, path: str
     if found is None:
         raise UnknownName("there is no document {path!r:.80}", path=path)
     return found[0], msgspec.json.decode(zlib.decompress(found[1].page), type=DocumentPage)
+
+
+async def readable_paths(journal: Journal, user: CollectionUser, name: str, paths: Collection[str]) -> set[str]:
+    """Those of some paths at which a collection has a document that can be read.
+
+    Raises:
+        UnknownName: there is no such collection for this user.
+    """
+    stores = await take_into_use(journal)
+
+    def look(transaction: Transaction) -> set[str]:
+        collection = readable(transaction, user, name)
+        rows = (transaction.get(DOCUMENTS, collection.id, path) for path in paths)
+        return {row.path for row in rows if row is not None and not row.problem}
+
+    return await stores.read(user.tenant, look)
 
 
 def _still_there(transaction: Transaction, collection: CollectionRow) -> CollectionRow:

@@ -38,9 +38,19 @@ class FoundPassage(Struct, frozen=True):
     lines: tuple[int, int] | None = None
 
 
+class PlacedPassage(FoundPassage, frozen=True):
+    """A passage with its place in the text of its document.
+
+    Attributes:
+        start: its first character.
+    """
+
+    start: int = 0
+
+
 async def search(
     journal: Journal, caller: CollectionUser, name: str, question: str, limit: int = FOUND
-) -> list[FoundPassage]:
+) -> list[PlacedPassage]:
     """The passages that answer a question best, the best first.
 
     Args:
@@ -57,7 +67,7 @@ async def search(
     """
     stores, weights = await take_into_use(journal), asked_for(question)
 
-    def look(transaction: Transaction) -> list[FoundPassage] | None:
+    def look(transaction: Transaction) -> list[PlacedPassage] | None:
         collection = readable(transaction, caller, name)
         if not weights:
             raise UsageError("{question!r:.80} has no words to look for", question=question)
@@ -71,11 +81,11 @@ async def search(
     return await stores.transact(caller.tenant, look) or []
 
 
-def _found(transaction: Transaction, collection: str, weights: dict[str, float], limit: int) -> list[FoundPassage]:
+def _found(transaction: Transaction, collection: str, weights: dict[str, float], limit: int) -> list[PlacedPassage]:
     space = space_of(collection)
     scores = INDEX.find(transaction, space, weights).scores(weights, saturation=SATURATION, by_length=BY_LENGTH)
     titles: dict[str, str] = {}
-    found: list[FoundPassage] = []
+    found: list[PlacedPassage] = []
     for number in nlargest(limit, scores, key=lambda each: (scores[each], -each)):
         item = INDEX.item(transaction, space, number)
         passage = None if item is None else transaction.get(PASSAGES, collection, item.item)
@@ -88,6 +98,8 @@ def _found(transaction: Transaction, collection: str, weights: dict[str, float],
     return found
 
 
-def _told(passage: PassageRow, title: str) -> FoundPassage:
+def _told(passage: PassageRow, title: str) -> PlacedPassage:
     lines = (passage.first, passage.last) if passage.first else None
-    return FoundPassage(passage.document, title, passage.heading, passage.text, passage.page or None, lines)
+    return PlacedPassage(
+        passage.document, title, passage.heading, passage.text, passage.page or None, lines, passage.start
+    )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from ...core.errors import PermissionDenied, UnknownName, UsageError
 from ...core.json import JsonObject
@@ -269,7 +269,7 @@ async def search_collection(api: Api, asked: ApiRequest[PassagesQuery, None]) ->
     query = asked.query
     with _refusals():
         found = await search(api.journal, _caller(asked), asked.names["name"], query.query, query.limit)
-    return ApiReply(FoundPassages(results=tuple(found)))
+    return ApiReply(FoundPassages(results=tuple(FoundPassage(*structs.astuple(each)[:-1]) for each in found)))
 
 
 @contextmanager

@@ -35,7 +35,7 @@ from . import (
 )
 from .approvals import operations as approvals
 from .definitions import reading
-from .runs import comparing, feed, files, scores, timeline
+from .runs import comparing, feed, files, references, scores, timeline
 from .runs import operations as runs
 from .tasks import operations as tasks
 from .tools import kind as tool_kind
@@ -53,6 +53,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *comparing.OPERATIONS,
     *files.OPERATIONS,
     *scores.OPERATIONS,
+    *references.OPERATIONS,
     *workflows.OPERATIONS,
     *workflow_kind.OPERATIONS,
     *tasks.OPERATIONS,

@@ -11,6 +11,7 @@ from ....core.json import Json, JsonObject
 from ....core.message import Usage
 from ....core.provenance import Origins
 from ....core.run.plan import PlanStep
+from ....knowledge.citing.references import QuoteReference
 from ..approvals.bodies import Approval
 from ..calls import CallFailure, SaidCall
 from ..fields import CheckedPart, Cursor, Limit, Moment, Name, SessionId
@@ -173,6 +174,7 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
         outputs: what a workflow gave; null for other runs, and while there are none.
         plan: the steps that an agent with a plan wrote down last in this run.
         recalled: what the run was told out of the memory of its user, before the question.
+        references: the quotes of the run. `GET /v1/runs/{id}/references` checks each once more.
     """
 
     text: str
@@ -186,6 +188,7 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
     outputs: JsonObject | None = None
     plan: tuple[PlanStep, ...] = ()
     recalled: tuple[RecalledMemory, ...] = ()
+    references: tuple[QuoteReference, ...] = ()
 
 
 class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):

@@ -336,6 +336,7 @@ _RUN_WHOLE = RUN_INFO | {
     "approvals": [],
     "forked": "",
     "recalled": [],
+    "references": [],
 }
 BEGUN = {"id": RUN, "agent": "desk", "session": "c1", "events": f"/v1/runs/{RUN}/events"}
 _EVENT = {

@@ -40,6 +40,7 @@ from ....core.run.summary import RunSummary
 from ....core.stored.definitions import TRIED
 from ....journal.recording import CallRef, RunState
 from ....journal.timeline import calls_in
+from ....knowledge.citing.references import references_in
 from ...scopes import allows
 from ..approvals.bodies import waiting_in
 from ..calls import FAILED, SaidCall, call_failure, call_value, said_calls
@@ -144,6 +145,7 @@ def run_details(line: RunSummary, recorded: Recorded, who: Identity, outputs: Js
             RecalledMemory(id=each.id, kind=each.kind, at=each.at, score=each.score)
             for each in recorded.started.recalled
         ),
+        references=tuple(references_in(state)),
     )
 
 

@@ -1,0 +1,1 @@
+"""The tools of a browser over collections of documents, whose state is the record of the run."""

@@ -1,0 +1,1 @@
+"""Quotes that a program has checked: they stand in one piece in a text that was read."""
