@@ -38,6 +38,10 @@ COMMANDS: Mapping[str, KnownCommand] = {
         "conversation.chat:chat",
         "Talk: what was said is kept in mind. A paste of several lines is one turn; from a pipe, each line is one.",
     ),
+    "ask": KnownCommand(
+        "conversation.ask:ask",
+        "Answer a question about documents with references that a program has checked, or say that there is no answer.",
+    ),
     "call": KnownCommand("conversation.call:call", "Call one tool by hand."),
     "models": KnownCommand(
         "conversation.models:app", "List the models that servers on this machine offer, and choose one."

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 from msgspec import Struct
 
+from ...core.call import ToolCall, ToolResult
 from ...core.errors import JournalError
 from ...core.interfaces import Journal
 from ...core.run.record import Started
@@ -77,15 +78,19 @@ def references_in(state: RunState) -> list[QuoteReference]:
     """The references that a run has made, by number."""
     found: dict[int, QuoteReference] = {}
     for _, call, result, _ in made_calls(state):
-        told = result.structured.get(REFERENCE) if call.name == QUOTE and isinstance(result.structured, dict) else None
-        if told is None:
-            continue
-        try:
-            reference = msgspec.convert(told, QuoteReference)
-        except msgspec.ValidationError:
-            continue
-        found.setdefault(reference.number, reference)
+        reference = reference_of(call, result)
+        if reference is not None:
+            found.setdefault(reference.number, reference)
     return [found[number] for number in sorted(found)]
+
+
+def reference_of(call: ToolCall, result: ToolResult) -> QuoteReference | None:
+    """The reference that a call has made; None for a call that has made none."""
+    told = result.structured.get(REFERENCE) if call.name == QUOTE and isinstance(result.structured, dict) else None
+    try:
+        return None if told is None else msgspec.convert(told, QuoteReference)
+    except msgspec.ValidationError:
+        return None
 
 
 async def references_before(journal: Journal, started: Started) -> list[QuoteReference]:

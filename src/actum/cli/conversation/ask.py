@@ -1,0 +1,269 @@
+"""`actum ask`: a question about documents is answered with references that a program has checked, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from ...agents.agent import Agent
+from ...agents.gates import INVALID_OUTPUT, Answered
+from ...compose.models import make_model
+from ...compose.settings import Settings
+from ...core.call import ToolCall, ToolResult
+from ...core.errors import UsageError
+from ...core.event import RunResult
+from ...core.interfaces import Journal
+from ...core.language.sentence import Sentence
+from ...core.language.words import is_sign
+from ...core.model import Model
+from ...core.run.ids import new_id
+from ...core.visible import on_one_line, visible
+from ...journal.recording import RunState
+from ...knowledge.browsing.browser import Browser
+from ...knowledge.citing.answer import CitedAnswer, backed, passages_of_answer, what_is_wrong
+from ...knowledge.citing.references import CheckedReference, QuoteReference, checked, reference_of, references_in
+from ...knowledge.citing.sources import ADDRESS
+from ...knowledge.citing.verbatim import FoundWords, VerbatimModel
+from ...knowledge.collections import CollectionUser, make, named, remove
+from ...knowledge.documents import put_document
+from ...knowledge.jailed_reader import DOCUMENT_BYTES_MAX, JailedReader
+from ...knowledge.problems import PROBLEMS
+from ...knowledge.search import search
+from .. import options
+from ..exit_codes import DONE, FAILED, PAUSED
+from ..language import tr
+from ..options import JournalFlag, JsonFlag, ModelFlag
+from ..show.terminal import Terminal, said, who
+from .models import choose_model
+
+EMBEDDED = "embedded"
+NEAREST = 3
+ATTACHED = "attached-"
+"""How the name of a collection begins that a question brings along."""
+INSTRUCTIONS = {
+    "en": (
+        "Answer only from the documents: search, open pages, and make a reference of each statement by `quote`, letter "
+        "for letter. Write the number of the reference, such as [1], behind the words that it backs, in each paragraph "
+        "and each item of a list. Say nothing that no quote backs. Numbers stand in the quotes. No greeting, no "
+        "summary."
+    ),
+    "zh": (
+        "只根据文档回答：先搜索，打开页面，再用 `quote` 逐字引用每一个说法。在它所支持的文字后面写上引用的编号，"
+        "例如 [1]，每个段落、每个列表项都要有。没有引文支持的话不要说。数字要出现在引文里。不要问候，不要总结。"
+    ),
+}
+
+
+class LeftOutPassage(Struct, frozen=True):
+    """A passage that no source backs."""
+
+    text: str
+    problem: str
+
+
+class NearPassage(Struct, frozen=True):
+    """A passage to read on."""
+
+    title: str
+    heading: str
+    address: str
+    text: str
+
+
+class AskOutcome(Struct, frozen=True, kw_only=True):
+    """What became of a question.
+
+    Attributes:
+        run_id: the run.
+        status: `answered`, `abstained`, `stopped` or `paused`.
+        answer: the passages that are backed; empty where it was not answered.
+        references: those that the answer cites, each checked.
+        left_out: the passages that no source backs, with the reason.
+        looked_for: what was searched.
+        nearest: passages to read on, where it was not answered.
+    """
+
+    run_id: str
+    status: str
+    answer: str
+    references: tuple[CheckedReference, ...] = ()
+    left_out: tuple[LeftOutPassage, ...] = ()
+    looked_for: tuple[str, ...] = ()
+    nearest: tuple[NearPassage, ...] = ()
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    knowledge: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A collection of documents to answer from; may be repeated."),
+    ] = None,
+    attach: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A document to answer from, without a collection; may be repeated."),
+    ] = None,
+    model: ModelFlag = "",
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Answer a question about documents with references that a program has checked, or say that there is no answer."""
+    text, names, files = said(question).strip(), [said(each) for each in knowledge or ()], attach or []
+    if not text:
+        raise UsageError('there is no question: actum ask "How much may a hotel cost?" --knowledge handbook')
+    if not names and not files:
+        raise UsageError("name the documents: --knowledge NAME (see `actum knowledge list`), or --attach FILE")
+    terminal = Terminal()
+    settings = choose_model(options.read(model=model, journal=journal), terminal, as_json=as_json)
+
+    async def command() -> AskOutcome:
+        async with options.journal(settings) as opened, attached(opened, files) as own:
+            return await answered(settings, opened, text, [*names, *own])
+
+    outcome = asyncio.run(command())
+    if as_json:
+        terminal.json(outcome)
+    else:
+        _show(terminal, outcome)
+    return {"answered": DONE, "paused": PAUSED}.get(outcome.status, FAILED)
+
+
+@asynccontextmanager
+async def attached(journal: Journal, files: Sequence[Path]) -> AsyncIterator[list[str]]:
+    """A collection of the files that nobody else reads, for as long as the block lasts; its name, if there are files.
+
+    Raises:
+        UsageError: a file can not be read.
+    """
+    if not files:
+        yield []
+        return
+    user, name = CollectionUser("", who()), f"{ATTACHED}{new_id('a')[-8:]}"
+    await make(journal, user, name)
+    try:
+        async with JailedReader() as reader:
+            for path in files:
+                row, _ = await put_document(
+                    journal, user, name, path.name, await asyncio.to_thread(_bytes, path), reader
+                )
+                if row.problem:
+                    raise UsageError("{path}: {why}", path=path.name, why=PROBLEMS[row.problem])
+        yield [name]
+    finally:
+        await remove(journal, user, name)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(DOCUMENT_BYTES_MAX + 1)
+    except OSError as error:
+        raise UsageError("{path} can not be read: {why}", path=path.name, why=error.strerror or str(error)) from None
+
+
+def told_address(address: str) -> str:
+    """The address of a source, for a person: that of an attachment without the name of its collection."""
+    name, _, path = address.removeprefix(ADDRESS).partition("/")
+    return f"attachment:{path}" if name.startswith(ATTACHED) and address.startswith(ADDRESS) else address
+
+
+async def answered(settings: Settings, journal: Journal, question: str, names: Sequence[str]) -> AskOutcome:
+    """Have a question answered.
+
+    Raises:
+        UnknownName: there is no such collection for the person who asks.
+        ModelError: the model gave no answer.
+    """
+    user = CollectionUser("", who())
+    for name in names:
+        await named(journal, user, name)
+    found = await _found(journal, user, names, question)
+    agent = Agent(
+        _model(settings, question, found),
+        [Browser(names)],
+        instructions=INSTRUCTIONS["zh" if any(map(is_sign, question)) else "en"],
+        name="ask",
+        journal=journal,
+        limits=settings.limits,
+        prices=settings.prices,
+        settings=settings.model_settings,
+        check=lambda answer: _wrong(answer, question),
+    )
+    result = await agent.run(question, principal=user.principal)
+    return await _outcome(journal, result, question, found)
+
+
+def _model(settings: Settings, question: str, found: Sequence[NearPassage]) -> Model:
+    model = make_model(settings)
+    if model.name != EMBEDDED:
+        return model
+    return VerbatimModel(question, [FoundWords(each.address, each.heading, each.text) for each in found])
+
+
+async def _found(journal: Journal, user: CollectionUser, names: Sequence[str], question: str) -> list[NearPassage]:
+    """The passages that come nearest to a question, the best of each collection in turn."""
+    ranked = []
+    for name in names:
+        try:
+            several = await search(journal, user, name, question, NEAREST)
+        except UsageError:  # no words to look for
+            several = []
+        ranked.append(
+            [NearPassage(each.title, each.heading, f"{ADDRESS}{name}/{each.document}", each.text) for each in several]
+        )
+    return [each for rank in range(NEAREST) for several in ranked for each in several[rank : rank + 1]][:NEAREST]
+
+
+def _wrong(answer: Answered, question: str) -> str:
+    return what_is_wrong(passages_of_answer(answer.text, _quoted(answer.calls), question), answer.text)
+
+
+def _quoted(calls: Sequence[tuple[ToolCall, ToolResult]]) -> dict[int, QuoteReference]:
+    found = (reference_of(call, result) for call, result in calls)
+    return {each.number: each for each in found if each is not None}
+
+
+async def _outcome(journal: Journal, result: RunResult, question: str, found: Sequence[NearPassage]) -> AskOutcome:
+    looked_for = tuple(str(call.arguments.get("query", "")) for call, _ in result.calls if call.name == "search")
+    if result.status == "paused" or (result.status == "stopped" and result.stop_reason != INVALID_OUTPUT):
+        return AskOutcome(run_id=result.run_id, status=result.status, answer="", looked_for=looked_for)
+    references = references_in(RunState(await journal.read(result.run_id)))
+    passages = passages_of_answer(result.text, {each.number: each for each in references}, question)
+    cited: CitedAnswer = backed(result.text, passages)
+    told = await checked(journal, result.run_id, [each for each in references if each.number in cited.cited])
+    left_out = tuple(LeftOutPassage(text, problem.kind) for text, problem in cited.left_out)
+    is_answered = bool(cited.text) and all(each.verified for each in told)
+    return AskOutcome(
+        run_id=result.run_id,
+        status="answered" if is_answered else "abstained",
+        answer=cited.text if is_answered else "",
+        references=tuple(told) if is_answered else (),
+        left_out=left_out,
+        looked_for=looked_for,
+        nearest=() if is_answered else tuple(found),
+    )
+
+
+def _show(terminal: Terminal, outcome: AskOutcome) -> None:
+    if outcome.status == "answered":
+        terminal.text(visible(outcome.answer))
+        if outcome.left_out:
+            terminal.text(tr("A part of the answer was left out, because no source backs it."))
+        for each in outcome.references:
+            place = each.place
+            where = f"#{place.page}" if place.page else f":{place.lines[0]}-{place.lines[1]}" if place.lines else ""
+            terminal.text(f"\n[{each.number}] “{on_one_line(' '.join(each.quote.split()))}”")
+            terminal.text(f"    {on_one_line(each.title)}, {on_one_line(told_address(each.address))}{where}")
+        return
+    if outcome.status == "abstained":
+        looked = "; ".join(map(on_one_line, outcome.looked_for))
+        terminal.text(tr("The documents hold no answer that a quote backs. Looked for: {looked}", looked=looked))
+        for near in outcome.nearest:
+            terminal.text(f"  {on_one_line(near.title)}, {on_one_line(told_address(near.address))}")
+        return
+    terminal.error("{said} (actum runs show {run})", said=Sentence("There is no answer."), run=outcome.run_id)

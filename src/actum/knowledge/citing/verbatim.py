@@ -1,0 +1,82 @@
+"""`VerbatimModel`: shows the passages that answer a question best, word for word and with references.
+
+There is no language model in it. It is a model like any other: it asks for calls of `search` and `quote`, which go the
+way of all calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from ...core.call import ToolCall
+from ...core.event import Delta
+from ...core.message import Reply, ToolMessage
+from ...core.model import Request
+from ..terms import terms_of
+from .matching import QUOTE_CHARS_MAX
+from .references import QUOTE, REFERENCE
+
+SHOWN = 3
+_ENDS = re.compile(r"[.!?](?=\s)|[。！？]|\n")
+
+
+class FoundWords(Struct, frozen=True):
+    """A passage that was found.
+
+    Attributes:
+        address: of its document.
+        heading: the heading that it is under.
+        text: its words.
+    """
+
+    address: str
+    heading: str
+    text: str
+
+
+class VerbatimModel:
+    """Answers with the best passages.
+
+    Args:
+        question: what is asked.
+        found: the passages, the best first.
+    """
+
+    name = "embedded"
+
+    def __init__(self, question: str, found: Sequence[FoundWords]) -> None:
+        self._question = question
+        self._found = found[:SHOWN]
+
+    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
+        """Search, then quote, then show what was quoted."""
+        results = [each.result for each in request.messages if isinstance(each, ToolMessage)]
+        if not results:
+            return Reply.of(calls=[ToolCall("search", "search", {"query": self._question})])
+        if len(results) == 1 and self._found:
+            words = {each.address: best_words(each, self._question) for each in self._found}
+            calls = [
+                ToolCall(f"quote_{number}", QUOTE, {"text": text, "source": address})
+                for number, (address, text) in enumerate(words.items(), 1)
+            ]
+            return Reply.of(calls=calls)
+        shown = []
+        for result in results[1:]:
+            told = result.structured.get(REFERENCE) if isinstance(result.structured, dict) else None
+            if isinstance(told, dict):
+                shown.append(f"“{' '.join(str(told['quote']).split())}” [{told['number']}]")
+        return Reply.of("\n\n".join(shown) or "Nothing fits.")
+
+
+def best_words(found: FoundWords, question: str) -> str:
+    """The paragraph of a passage that fits a question best, or its beginning, no longer than a quote may be."""
+    wanted = terms_of(question)
+    paragraphs = [each for each in found.text.split("\n\n") if " ".join(each.split()) != found.heading] or [found.text]
+    best = max(paragraphs, key=lambda each: sum(term in terms_of(each) for term in wanted))
+    if len(best) <= QUOTE_CHARS_MAX:
+        return best
+    ends = [each.end() for each in _ENDS.finditer(best, 0, QUOTE_CHARS_MAX)]
+    return best[: ends[-1] if ends else best.rfind(" ", 0, QUOTE_CHARS_MAX)]

@@ -1,0 +1,76 @@
+"""An answer is held to its quotes, passage by passage and number by number."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum.knowledge.citing.answer import backed, passages_of_answer
+from actum.knowledge.citing.numbers import numbers_in
+from actum.knowledge.citing.references import QuotePlace, QuoteReference
+
+pytestmark = pytest.mark.row("T7")
+
+
+def quoted(number: int, quote: str, title: str = "Travel") -> QuoteReference:
+    return QuoteReference(number, title, "knowledge:a/b.md", quote, quote, QuotePlace(), "d", 0.0)
+
+
+REFERENCES = {
+    1: quoted(1, "A hotel may cost at most one hundred and twenty euros a night"),
+    2: quoted(2, "每晚最多一百二十欧元，占百分之五十"),
+    3: quoted(3, "On March 30, 2022 it cost 2.5 million euros for 1,234 rooms"),
+    4: quoted(4, "Exceptions are approved by the manager.", "Rules of 2024"),
+}
+NO, UNKNOWN, NUMBER = "no_reference", "unknown_reference", "number_not_quoted"
+ANSWERS: list[tuple[str, list[str], str]] = [
+    ("A hotel may cost 120 euros a night [1].", [], "A hotel may cost 120 euros a night [1]."),
+    ("A hotel may cost 130 euros a night [1].", [NUMBER], ""),
+    ("A hotel may cost 120 euros [3].", [NUMBER], ""),
+    ("A hotel may cost 120 euros [9].", [UNKNOWN], ""),
+    ("A hotel may cost 120 euros.", [NO], ""),
+    ("A hotel may cost 120 euros [1]. However, breakfast is free.", [NO], ""),
+    ("A hotel may cost 120 euros [1]. The manager approves exceptions [4].", [], "="),
+    ("Dr. Smith may pay 120 euros, e.g. in Rome [1].", [], "="),
+    ("In 2024 exceptions were approved [4].", [], "="),
+    ("You asked about 3 nights: the manager decides [4].", [], "="),
+    ("The limits:\n\n- 120 euros [1]\n- lunch", [NO], "The limits:\n\n- 120 euros [1]"),
+    ("1. 120 euros [1]\n2. approved [4]", [], "="),
+    (
+        "| City | Limit |\n|---|---|\n| Rome | 120 [1] |\n| Oslo | 150 [1] |",
+        [NUMBER],
+        "| City | Limit |\n|---|---|\n| Rome | 120 [1] |",
+    ),
+    ("# Hotels\n\n120 euros [1].\n\nDo you need more?", [], "="),
+    ("```\nx = 5\n```\n\n120 euros [1].", [], "="),
+    ("On 2022-03-30 it cost 2,500,000 euros for １２３４ rooms [3].", [], "="),
+    ("It cost 2.6 million [3].", [NUMBER], ""),
+    ("Both say so [1][2], and the manager decides [4].", [], "="),
+    ("Hello! How can I help?", [], ""),
+    ("每晚最多 120 欧元，占 50% [2]。", [], "="),
+    ("每晚最多 130 欧元 [2]。", [NUMBER], ""),
+    ("例外由经理批准[4]。但是早餐免费。", [NO], ""),
+    ("规定如下：\n\n- 120 欧元[2]\n- 150 欧元[2]", [NUMBER], "规定如下：\n\n- 120 欧元[2]"),
+    ("2022年3月30日花了 250万 [3]。", [], "="),
+    ("一般来说每晚 120 欧元[2]。", [], "="),
+    ("你好！", [NO], ""),
+]
+
+
+@pytest.mark.parametrize(("answer", "kinds", "left"), ANSWERS)
+def test_answers_as_models_write_them(answer: str, kinds: list[str], left: str) -> None:
+    passages = passages_of_answer(answer, REFERENCES, "What for 3 nights?")
+    assert [each.kind for passage in passages for each in passage.problems] == kinds
+    assert backed(answer, passages).text == (answer if left == "=" else left)
+
+
+def test_one_number_has_several_spellings() -> None:
+    for text in ("1,234", "1234", "１２３４", "1 234", "one thousand two hundred and thirty-four", "一千二百三十四"):
+        assert "1234" in numbers_in(text, words=True), text
+    for text in ("50 %", "50%", "50 percent", "百分之五十", "fifty percent", "百分之50"):
+        assert "50%" in numbers_in(text, words=True), text
+    for text in ("March 30, 2022", "30 March 2022", "2022-03-30", "2022年3月30日", "30. Mar 2022", "2022/3/30"):
+        assert numbers_in(text) == {"2022-03-30"}, text
+    for text in ("2.5 million", "2500000", "250万", "2,500,000", "二百五十万"):
+        assert "2500000" in numbers_in(text, words=True), text
+    assert numbers_in("one of 一般") == set()
+    assert numbers_in("50%") != numbers_in("50")
