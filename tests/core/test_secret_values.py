@@ -8,17 +8,20 @@ import pytest
 
 from actum.core.call import Problem, TextPart, ToolCall
 from actum.core.errors import JournalError
-from actum.core.json import JsonObject
+from actum.core.json import JsonObject, dumps
 from actum.core.message import ReasoningPart, Reply
 from actum.core.run.record import CallsRequested, InputGiven, ModelReplied
 from actum.core.secret_values import (
     SECRET,
+    VALUES_MAX,
     Path,
+    differing_texts,
     filled,
     is_missing,
     paths_in,
     restored,
     secret_paths,
+    shown_call,
     shown_problems,
     split_answer,
     split_calls,
@@ -26,6 +29,7 @@ from actum.core.secret_values import (
     taken_out,
 )
 from actum.core.secrets.sealed import open_words, seal_words
+from tests.effort import effort
 
 TEXT: JsonObject = {"type": "string"}
 
@@ -155,3 +159,39 @@ def test_sealed_values_are_encrypted_with_a_key_and_open_with_no_other() -> None
     changed = type(sealed)(sealed.digest, sealed.salt, sealed.payload[:-1] + b"?")
     with pytest.raises(JournalError, match="were changed"):
         open_words(changed, b"the journal's own key")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {f"x{n}": {"password": f"open{n}"} for n in range(20_000)},
+        {"x": {f"y{n}": {"password": f"open{n}"} for n in range(20_000)}},
+        {"x": [{f"y{n}": {"apiKey": f"open{n}"}} for n in range(20_000)]},
+        {"user": "ann", "x": [[[]] for _ in range(20_000)], "password": "open1"},
+        {"user": "ann"} | {f"x{n}": {"password": f"open{n}"} for n in range(240)},
+    ],
+)
+def test_secrets_in_what_no_tool_declares_are_kept_out_however_many_with_little_work(arguments: JsonObject) -> None:
+    call = ToolCall("1", "look", arguments)
+    with effort() as spent:
+        paths = paths_in(arguments, (), ("user",))
+        shown = shown_call(call, paths)
+        (split, words) = split_calls([call], [paths]) or ((), b"")
+        texts = differing_texts(shown.arguments, arguments)
+    assert spent.calls < 60_000
+    assert b"open1" not in dumps(shown.arguments).encode()
+    assert shown.arguments.keys() == arguments.keys()
+    assert len(texts) <= VALUES_MAX
+    whole = restored(CallsRequested(split, "person"), words)
+    assert isinstance(whole, CallsRequested)
+    assert whole.calls == (call,)
+
+
+def test_a_reply_with_very_many_secrets_shows_none_of_its_words() -> None:
+    calls = [ToolCall("1", "look", {"x": [f"open{n}" for n in range(2 * VALUES_MAX)]})]
+    reply = Reply.of("I say open1999 for you.", calls=calls)
+    with effort() as spent:
+        split = split_reply(reply, [[("x",)]])
+    assert split is not None
+    assert (split[0].text, spent.calls < 20_000) == (SECRET, True)
+    assert restored(ModelReplied("1", split[0]), split[1]) == ModelReplied("1", reply)

@@ -82,6 +82,9 @@ A2A = (
 BODIES: dict[str, str] = {
     "names": ("{" + ",".join(f'"name{n}": {n}' for n in range(SIZE // 20)) + "}"),
     "arguments": ('{"arguments": {' + ",".join(f'"x{n}": {n}' for n in range(SIZE // 16)) + "}}"),
+    "arguments, nested": '{"arguments": {' + ",".join(f'"x{n}": {{"y{n}": []}}' for n in range(SIZE // 22)) + "}}",
+    "an argument, nested": '{"arguments": {"x": [' + ",".join(f'{{"y{n}": {{}}}}' for n in range(SIZE // 14)) + "]}}",
+    "secrets": '{"arguments": {' + ",".join(f'"x{n}": {{"password": "p{n}"}}' for n in range(SIZE // 30)) + "}}",
     "no end": many('{"model": "desk", "messages": [', '{"role": "user"', ""),
     "messages": many(CHAT, '{"role": "user", "content": "Hi"}', "]}"),
     "parts": many(CHAT + '{"role": "user", "content": [', '{"type": "text", "text": "Hi"}', "]}]}"),
@@ -163,7 +166,7 @@ BODIES_OF: dict[str, tuple[str, ...]] = {
     "/v1/workflows/hello/run": ("inputs", "names"),
     "/v1/messages": ("messages", "4 MB"),
     "/v1beta/models/desk:generateContent": ("gemini",),
-    "/v1/tools/add/call": ("arguments",),
+    "/v1/tools/add/call": (*("arguments", "arguments, nested", "an argument, nested", "secrets"),),
     "/v1/runs": ("names", "question", "task", "4 MB, names"),
     "/mcp": ("rpc", "4 MB, no end"),
     "/a2a/desk": (

@@ -8,6 +8,9 @@ A record with a secret value is split in two. The record that is written down, s
 place of each value. The values themselves are kept apart, as the bytes that `split_*` returns: the journal holds them
 until the run ends (`Journal.hide`), and `restored` puts them back for the run that goes on.
 
+What a model or a client sends can hold any number of such names, and each is work: arguments that no tool declares
+are looked through up to `UNDECLARED_MAX` names, and are secret as a whole beyond.
+
 What is not found: a value that is said elsewhere, such as in the user's own words, and a value that a model repeats in
 a later reply. Pure; `core.secrets.sealed` and the journals say how the values are kept.
 """
@@ -43,11 +46,21 @@ _WRITTEN = frozenset(
 DEPTH_MAX = 8
 NODES_MAX = 2_000
 """The depth, and the number of places, to which a schema is searched."""
+UNDECLARED_MAX = 2_000
+"""The most names and items in the arguments that no tool declares that are looked at."""
+VALUES_MAX = 1_000
+"""With more secret values than this in its calls, a reply shows none of its words: each value would be looked for in
+all of them. In results, the first of the values are looked for."""
+_STEPS_MAX = 4 * VALUES_MAX
+"""The most values, within each other, that are looked into for that."""
 REPEATED_LENGTH_MIN = 4
 """A value shorter than this is not looked for in the words around a call: it would be found everywhere."""
 
 Path = tuple[str, ...]
 """Where a secret value is in arguments: names of properties, and `*` for every item of a list or of a map."""
+
+EVERYTHING: Path = ("*",)
+"""The path of all arguments together."""
 
 _SEPARATORS = re.compile(r"[\s_-]+")
 _encoder = msgspec.json.Encoder()
@@ -206,7 +219,8 @@ def paths_in(arguments: JsonObject, paths: Sequence[Path], declared: Collection[
             inside of it, holds a secret by its name alone.
 
     Returns:
-        `paths` itself where the arguments hold no others.
+        `paths` itself where the arguments hold no others. What is not declared and has more than `UNDECLARED_MAX` names
+        and items is a secret as a whole: looking through it would hold up others.
     """
     if _WRITTEN.isdisjoint(arguments):
         for name, value in arguments.items():
@@ -214,21 +228,34 @@ def paths_in(arguments: JsonObject, paths: Sequence[Path], declared: Collection[
                 break
         else:
             return paths
-    found = [path for name in arguments if name not in declared for path in _named(name, arguments[name], (), 0)]
+    if len(arguments) > UNDECLARED_MAX:
+        return [*paths, EVERYTHING]
+    found, left = list[Path](), [UNDECLARED_MAX]
+    for name in arguments:
+        if name not in declared:
+            inside = list(_named(name, arguments[name], (), 0, left))
+            found += inside if left[0] >= 0 else [(name,)]
+            left[0] = max(0, left[0])
     return [*paths, *dict.fromkeys(found)] if found else paths
 
 
-def _named(name: str, value: Json, place: Path, depth: int) -> Iterator[Path]:
-    """Where an argument that no tool declares holds secrets by the names in it."""
+def _named(name: str, value: Json, place: Path, depth: int, left: list[int]) -> Iterator[Path]:
+    """Where an argument that no tool declares holds secrets by the names in it.
+
+    Args:
+        left: how many names and items may still be looked at; below zero where there were more.
+    """
     place = (*place, name)
     if name in _WRITTEN if depth else is_secret_name(name):
         yield place
     elif isinstance(value, dict | list) and depth < DEPTH_MAX:
         inside, at = ([value], place) if isinstance(value, dict) else (value, (*place, "*"))
-        for each in inside:
+        left[0] -= len(inside)
+        for each in inside if left[0] >= 0 else ():
             if isinstance(each, dict):
-                for key, below in each.items():
-                    yield from _named(key, below, at, depth + 1)
+                left[0] -= len(each)
+                for key, below in each.items() if left[0] >= 0 else ():
+                    yield from _named(key, below, at, depth + 1, left)
 
 
 # Arguments and calls --------------------------------------------------------------------------------------------------
@@ -240,47 +267,99 @@ def taken_out(arguments: JsonObject, paths: Sequence[Path]) -> tuple[JsonObject,
     >>> taken_out({"user": "ann", "password": "hunter2"}, [("password",)])[0]
     {'user': 'ann', 'password': '[secret]'}
     """
+    if EVERYTHING in paths:
+        return dict.fromkeys(arguments, SECRET), (Taken((), arguments),)
     taken: list[Taken] = []
-    shown = _without(arguments, paths, (), taken)
+    shown = _without(arguments, (_tree(paths),), (), taken)
     assert isinstance(shown, dict)
     return shown, tuple(taken)
 
 
-def _without(value: Json, paths: Sequence[Path], place: tuple[str | int, ...], taken: list[Taken]) -> Json:
-    if any(not path for path in paths) or (isinstance(value, str) and place):  # a text holds what is below it, too
+class _Tree:
+    """Paths that begin alike, by their next step.
+
+    Attributes:
+        is_end: a path ends here.
+        steps: by the plain form of a name.
+    """
+
+    __slots__ = ("is_end", "steps")
+
+    def __init__(self) -> None:
+        self.is_end = False
+        self.steps: dict[str, _Tree] = {}
+
+
+def _tree(paths: Sequence[Path]) -> _Tree:
+    whole = _Tree()
+    for path in paths:
+        tree = whole
+        for step in path:
+            tree = tree.steps.setdefault(step if step == "*" else _plain(step), _Tree())
+        tree.is_end = True
+    return whole
+
+
+def _without(value: Json, trees: tuple[_Tree, ...], place: tuple[str | int, ...], taken: list[Taken]) -> Json:
+    if any(tree.is_end for tree in trees) or (isinstance(value, str) and place):  # a text holds what is below it, too
         if value is None or value == SECRET:
             return value
         taken.append(Taken(place, value))
         return SECRET
     if isinstance(value, dict):
         return {
-            name: _without(item, below, (*place, name), taken)
-            if (below := [path[1:] for path in paths if path[0] == "*" or _plain(path[0]) == _plain(str(name))])
-            else item
+            name: _without(item, below, (*place, name), taken) if (below := _below(trees, _plain(str(name)))) else item
             for name, item in value.items()
         }
-    if isinstance(value, list) and (below := [path[1:] for path in paths if path[0] == "*"]):
+    if isinstance(value, list) and (below := _below(trees, "*")):
         return [_without(item, below, (*place, index), taken) for index, item in enumerate(value)]
     return value
 
 
+def _below(trees: tuple[_Tree, ...], step: str) -> tuple[_Tree, ...]:
+    """What the paths say behind a step; `*` stands for every step."""
+    steps = ("*",) if step == "*" else ("*", step)
+    return tuple([tree.steps[each] for tree in trees for each in steps if each in tree.steps])
+
+
 def put_back(shown: JsonObject, taken: Sequence[Taken]) -> JsonObject:
     """Arguments with the values that were taken out of them."""
-    whole: Json = shown
+    whole = _Places()
     for each in taken:
-        whole = _with(whole, each.place, each.value)
-    assert isinstance(whole, dict)
-    return whole
+        places = whole
+        for step in each.place:
+            places = places.steps.setdefault(step, _Places())
+        places.taken = each
+    put = _with(shown, whole)
+    assert isinstance(put, dict)
+    return put
 
 
-def _with(value: Json, place: tuple[str | int, ...], secret: Json) -> Json:
-    if not place:
-        return secret
-    step, rest = place[0], place[1:]
-    if isinstance(value, dict) and step in value:
-        return {**value, str(step): _with(value[str(step)], rest, secret)}
-    if isinstance(value, list) and isinstance(step, int) and step < len(value):
-        return [*value[:step], _with(value[step], rest, secret), *value[step + 1 :]]
+class _Places:
+    """Places that begin alike, by their next step.
+
+    Attributes:
+        taken: the value that was taken out here; None for none.
+        steps: by their names and indexes.
+    """
+
+    __slots__ = ("steps", "taken")
+
+    def __init__(self) -> None:
+        self.taken: Taken | None = None
+        self.steps: dict[str | int, _Places] = {}
+
+
+def _with(value: Json, places: _Places) -> Json:
+    if places.taken is not None:
+        return places.taken.value
+    steps = places.steps
+    if not steps:
+        return value
+    if isinstance(value, dict):
+        return {name: _with(item, steps[name]) if name in steps else item for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with(item, steps[index]) if index in steps else item for index, item in enumerate(value)]
     return value
 
 
@@ -328,38 +407,45 @@ def _fits(place: tuple[str | int, ...], path: Path) -> bool:
 
 
 def differing_texts(shown: JsonObject, whole: JsonObject) -> list[str]:
-    """The secret values that arguments hold and that are not shown, as texts."""
-    places = set(_marks(shown, ()))
-    return texts_of([each for place in places for each in [Taken(place, _at(whole, place))] if each.value != SECRET])
+    """The secret values that arguments hold and that are not shown, as texts; of very many, the first `VALUES_MAX`.
 
-
-def _at(value: Json, place: tuple[str | int, ...]) -> Json:
-    for step in place:
-        if isinstance(value, dict):
-            value = value.get(str(step))
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
+    Args:
+        shown: the arguments as they are shown. What holds no secret is best the same object as in `whole`.
+        whole: the arguments.
+    """
+    taken, pairs = list[Taken](), list[tuple[Json, Json]]([(shown, whole)])
+    while pairs and len(taken) < VALUES_MAX:
+        one, other = pairs.pop()
+        if one == SECRET:
+            if other != SECRET:
+                taken.append(Taken((), other))
+        elif isinstance(one, dict) and isinstance(other, dict):
+            pairs += [(item, other[name]) for name, item in one.items() if name in other and item is not other[name]]
+        elif isinstance(one, list) and isinstance(other, list):
+            pairs += [pair for pair in zip(one, other, strict=False) if pair[0] is not pair[1]]
+    return texts_of(taken)
 
 
 def texts_of(taken: Sequence[Taken]) -> list[str]:
-    """The secret values as texts, by which they are found elsewhere."""
+    """The secret values as texts, by which they are found elsewhere; of very many, the first `VALUES_MAX`."""
+    return [text for text in _texts_of(taken)[0] if len(text) >= REPEATED_LENGTH_MIN]
+
+
+def _texts_of(taken: Sequence[Taken]) -> tuple[list[str], bool]:
+    """Values as texts, at most `VALUES_MAX`; and whether these are all."""
     found: list[str] = []
-    for each in taken:
-        found += _texts(each.value)
-    return [text for text in found if len(text) >= REPEATED_LENGTH_MIN]
-
-
-def _texts(value: Json) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        return [text for item in value.values() for text in _texts(item)]
-    if isinstance(value, list):
-        return [text for item in value for text in _texts(item)]
-    return [] if value is None or isinstance(value, bool) else [dumps(value)]
+    values: list[Json] = [each.value for each in reversed(taken)]
+    for _ in range(_STEPS_MAX):
+        if not values or len(found) == VALUES_MAX:
+            break
+        value = values.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict | list):
+            values += list(value.values() if isinstance(value, dict) else value)[::-1]
+        elif value is not None and not isinstance(value, bool):
+            found.append(dumps(value))
+    return found, not values
 
 
 def shown_call(call: ToolCall, paths: Sequence[Path]) -> ToolCall:
@@ -370,19 +456,25 @@ def shown_call(call: ToolCall, paths: Sequence[Path]) -> ToolCall:
 
 def shown_repairs(repairs: tuple[str, ...], taken: Sequence[Taken]) -> tuple[str, ...]:
     """What was mended in the arguments, without secret values: a repair quotes the value, or its beginning."""
-    quoted = [text[:6] for each in taken for text in _texts(each.value) if text]
+    texts, is_whole = _texts_of(taken)
+    quoted = {text[:6] for text in texts if text}
     return tuple(
-        ["a secret value was mended" if any(text in repair for text in quoted) else repair for repair in repairs]
+        [
+            "a secret value was mended" if not is_whole or any(text in repair for text in quoted) else repair
+            for repair in repairs
+        ]
     )
 
 
 def shown_problems(problems: Sequence[Problem], paths: Sequence[Path]) -> tuple[Problem, ...]:
     """What is wrong with arguments, without what came at the places of secrets."""
     names = {_plain(path[0]) for path in paths}
+    is_each = EVERYTHING in paths
     return tuple(
         [
             msgspec.structs.replace(problem, received=SECRET)
-            if problem.received and (not problem.path or _plain(re.split(r"[.\[]", problem.path)[0]) in names)
+            if problem.received
+            and (is_each or not problem.path or _plain(re.split(r"[.\[]", problem.path)[0]) in names)
             else problem
             for problem in problems
         ]
@@ -432,22 +524,25 @@ def split_reply(reply: Reply, paths: Sequence[Sequence[Path]]) -> tuple[Reply, b
         return None
     content: list[ReplyPart] = list(reply.content)
     calls: dict[int, SecretCall] = {}
-    texts: list[str] = []
+    texts: list[str] | None = []
     of_calls = iter(paths)
     for index, part in enumerate(content):
         if isinstance(part, ToolCall):
             parted = _split_call(part, next(of_calls))
             if parted is not None:
                 content[index], calls[index], taken = parted
-                texts += texts_of(taken)
+                values, is_whole = _texts_of(taken)
+                texts = [*texts, *values] if texts is not None and is_whole else None
     if not calls:
         return None
     parts: dict[int, ReplyPart] = {}
+    if texts is not None:
+        texts = [text for text in dict.fromkeys(texts) if len(text) >= REPEATED_LENGTH_MIN]
     for index, part in enumerate(content):
-        if isinstance(part, TextPart | ReasoningPart | RefusalPart) and any(text in part.text for text in texts):
+        if isinstance(part, TextPart | ReasoningPart | RefusalPart) and _holds(part.text, texts):
             parts[index] = part
             content[index] = msgspec.structs.replace(part, text=_marked(part.text, texts))
-    extras = reply.extras if reply.extras and any(text in dumps(reply.extras) for text in texts) else None
+    extras = reply.extras if reply.extras and _holds(dumps(reply.extras), texts) else None
     shown = msgspec.structs.replace(reply, content=tuple(content), extras={} if extras else reply.extras)
     return shown, _encoder.encode(SecretWords(calls, parts, extras))
 
@@ -498,7 +593,14 @@ def restored(record: Secretive, words: bytes) -> Secretive:
     return msgspec.structs.replace(record, arguments=put_back(record.arguments or {}, kept.arguments))
 
 
-def _marked(text: str, values: Sequence[str]) -> str:
+def _holds(text: str, values: Sequence[str] | None) -> bool:
+    """Whether a text holds one of these values; it may where there are too many of them, which None says."""
+    return bool(text) and (values is None or len(values) > VALUES_MAX or any(value in text for value in values))
+
+
+def _marked(text: str, values: Sequence[str] | None) -> str:
+    if values is None or len(values) > VALUES_MAX:
+        return SECRET
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, SECRET)
     return text
