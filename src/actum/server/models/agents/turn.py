@@ -137,6 +137,7 @@ _TOLD_ITEMS = frozenset({"mcp_call", "mcp_approval_request", "mcp_list_tools", "
 _TOLD_BLOCKS = frozenset({"mcp_tool_use", "mcp_tool_result", "thinking", "redacted_thinking"})
 _encode = msgspec.json.Encoder().encode
 
+METADATA_BYTES_MAX = 16 * 1024
 PIECES_MAX = 5_000
 """The most messages, and parts of messages, that one request may tell an agent."""
 
@@ -300,6 +301,11 @@ def _parted(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
 
 def _named_run(asked: ModelRequest, fields: JsonObject) -> str:
     metadata = fields.get("metadata")
+    if metadata is not None and len(_encode(metadata)) > METADATA_BYTES_MAX:  # it is on record, and told in each answer
+        raise UsageError(
+            "metadata: at most {most} bytes of JSON are kept, and 16 pairs of 64 and 512 characters need less",
+            most=METADATA_BYTES_MAX,
+        )
     said = asked.header(RUN_HEADER) or (metadata.get("actum_run") if isinstance(metadata, dict) else "")
     return said if isinstance(said, str) and is_named_run(said) else ""
 
