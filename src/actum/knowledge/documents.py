@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import zlib
+from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 
@@ -152,11 +154,7 @@ async def take_in(
     stores, now = await take_into_use(journal), journal.now()
     most = passages_max(journal) if passages_most is None else passages_most
     page = document.page
-    passages = passages_of(page) if page is not None else []
-    terms = (
-        [weighed(page.text[each.start : each.end], document.title, each.heading) for each in passages] if page else []
-    )
-    packed = zlib.compress(_encode(page), 6) if page is not None else b""
+    passages, terms, packed = await asyncio.to_thread(_prepared, document)
     row = DocumentRow(
         collection.id,
         document.path,
@@ -305,6 +303,16 @@ async def readable_paths(journal: Journal, user: CollectionUser, name: str, path
         return {row.path for row in rows if row is not None and not row.problem}
 
     return await stores.read(user.tenant, look)
+
+
+def _prepared(document: ReadDocument) -> tuple[list[Passage], list[Counter[str]], bytes]:
+    """The passages of a document, their terms, and its page as it is kept."""
+    page = document.page
+    if page is None:
+        return [], [], b""
+    passages = passages_of(page)
+    terms = [weighed(page.text[each.start : each.end], document.title, each.heading) for each in passages]
+    return passages, terms, zlib.compress(_encode(page), 6)
 
 
 def _still_there(transaction: Transaction, collection: CollectionRow) -> CollectionRow:

@@ -65,13 +65,13 @@ async def search(
         UsageError: the question has no words.
         JournalError: the index is damaged.
     """
-    stores, weights = await take_into_use(journal), asked_for(question)
+    stores, terms = await take_into_use(journal), asked_for(question)
 
     def look(transaction: Transaction) -> list[PlacedPassage] | None:
         collection = readable(transaction, caller, name)
-        if not weights:
+        if not terms:
             raise UsageError("{question!r:.80} has no words to look for", question=question)
-        found = _found(transaction, collection.id, weights, limit)
+        found = _found(transaction, collection.id, terms, limit)
         now = transaction.get(COLLECTIONS, name)
         return found if now is not None and (now.id, now.changes) == (collection.id, collection.changes) else None
 
@@ -81,9 +81,9 @@ async def search(
     return await stores.transact(caller.tenant, look) or []
 
 
-def _found(transaction: Transaction, collection: str, weights: dict[str, float], limit: int) -> list[PlacedPassage]:
+def _found(transaction: Transaction, collection: str, terms: list[str], limit: int) -> list[PlacedPassage]:
     space = space_of(collection)
-    scores = INDEX.find(transaction, space, weights).scores(weights, saturation=SATURATION, by_length=BY_LENGTH)
+    scores = INDEX.find(transaction, space, terms).scores(saturation=SATURATION, by_length=BY_LENGTH)
     titles: dict[str, str] = {}
     found: list[PlacedPassage] = []
     for number in nlargest(limit, scores, key=lambda each: (scores[each], -each)):

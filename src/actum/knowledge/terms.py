@@ -12,8 +12,6 @@ WHOLE, NAMED = 2, 5
 """What a word counts in a passage, and in its title and heading: 1 and 2.5, as whole numbers."""
 SATURATION, BY_LENGTH = 1.2 * WHOLE, 0.75
 """As in `core.stored.word_index.Found.scores`, where each word of a text weighs `WHOLE`."""
-SIGN_WEIGHT = 0.5
-"""How much a single sign counts in a question: pairs say more."""
 QUESTION_TERMS_MAX = 64
 
 
@@ -50,10 +48,6 @@ def weighed(text: str, *names: str) -> Counter[str]:
     return terms
 
 
-def asked_for(question: str) -> dict[str, float]:
-    """The terms of a question, each with how much it counts; empty where no word says anything."""
-    return {term: SIGN_WEIGHT if _is_sign(term) else 1.0 for term in list(terms_of(question))[:QUESTION_TERMS_MAX]}
-
-
-def _is_sign(term: str) -> bool:
-    return len(term) == 1 and not term.isascii()
+def asked_for(question: str) -> list[str]:
+    """The terms of a question; empty where no word says anything."""
+    return list(terms_of(question))[:QUESTION_TERMS_MAX]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -97,12 +98,8 @@ class DocumentPage(Struct, frozen=True):
 
     def position(self, at: int) -> Position:
         """The place of a character in the file."""
-        found = Position(0)
-        for each in self.positions:
-            if each.start > at:
-                break
-            found = each
-        return found
+        number = bisect_right(self.positions, at, key=lambda each: each.start)
+        return self.positions[number - 1] if number else Position(0)
 
 
 class Mark:
