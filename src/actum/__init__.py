@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from .core.errors import ActumError, ToolError
     from .core.interfaces import Context, Toolset
     from .core.model_settings import ModelSettings
-    from .core.policy import Answer
+    from .core.policy import Answer, Defence
     from .core.secrets.redacted_log import redact_logs
     from .core.tool import Tool
     from .dialects.transcode.messages import read_messages
     from .dialects.transcode.transcode import Transcoder, transcode
     from .models.catalog import open_model
     from .policy.file import PolicyFile
+    from .policy.mandate import Mandate
     from .policy.rules import Require, Rule, Rules
     from .toolsets.function.function import tool
 
@@ -43,9 +44,11 @@ __all__ = [
     "Answered",
     "Audio",
     "Context",
+    "Defence",
     "File",
     "Image",
     "Limits",
+    "Mandate",
     "ModelSettings",
     "PolicyFile",
     "Price",
@@ -75,9 +78,11 @@ _PLACES = {
     "Answered": "agents.gates",
     "Audio": "core.attachment",
     "Context": "core.interfaces",
+    "Defence": "core.policy",
     "File": "core.attachment",
     "Image": "core.attachment",
     "Limits": "call.limits.limits",
+    "Mandate": "policy.mandate",
     "ModelSettings": "core.model_settings",
     "PolicyFile": "policy.file",
     "Price": "core.budget",

@@ -38,7 +38,7 @@ def test_on_a_bare_machine_all_is_well_but_for_the_model(run: Run, monkeypatch: 
 
 def test_every_line_has_its_verdict(run: Run) -> None:
     told = run("doctor").stdout
-    assert [line.split()[1] in ("ok", "warn") for line in told.splitlines()] == [True] * 15
+    assert [line.split()[1] in ("ok", "warn") for line in told.splitlines()] == [True] * 16
     assert "sandbox" in told
 
 

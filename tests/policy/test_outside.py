@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from msgspec import structs
 
@@ -10,7 +12,8 @@ from actum.core.call import Failure, MediaPart, TextPart, ToolResult
 from actum.core.json import Json, JsonObject
 from actum.core.message import Message, Reply, ToolMessage, UserMessage
 from actum.policy.outside import NAME_MAX, OutsideText, has_foreign_text
-from actum.toolsets.wrappers import ToolLabels
+from actum.testing import RecordingToolset
+from actum.toolsets.wrappers import ToolLabels, foreign
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"balance": {"type": "number"}, "iban": {"type": "string"}}}
 BANK = Tool(name="bank", foreign=True, vouched=True, trusted=("iban",), result=SCHEMA)
@@ -67,6 +70,9 @@ def test_a_foreign_tool_can_not_say_of_itself_that_nobody_else_writes_its_result
     by_operator = ToolLabels(outside=False).on(says_so)
     assert not by_operator.is_outside
     assert not has_foreign_text(by_operator, ToolResult("1", structured="short"))
+    claims = structs.replace(says_so, operator=("outside", "effects", "sinks"))
+    (shown,) = asyncio.run(foreign(RecordingToolset([claims])).list_tools())
+    assert shown.is_outside, "a package that calls itself the operator is not"
     only_effects = ToolLabels(effects=frozenset({"read"})).on(says_so)
     assert only_effects.is_outside, "the operator said nothing of this field"
 

@@ -31,7 +31,7 @@ from ..core.json import JsonObject
 from ..core.message import Message, Reply, UserMessage
 from ..core.model import Model, default_max_tokens, is_supervised
 from ..core.model_settings import ModelSettings, checked_settings
-from ..core.policy import Answer, Approver, Policy
+from ..core.policy import Answer, Approver, Defence, Policy
 from ..core.process.worker_thread import off_loop
 from ..core.run.ids import new_id
 from ..core.run.plan import UPDATE_PLAN
@@ -50,6 +50,7 @@ from ..memory.latest import Times
 from ..memory.memory import Memory, MemoryWord, read_memory
 from ..memory.tools import tools_of
 from ..models.catalog import open_model
+from ..policy.mandate import Mandate
 from ..policy.outside import OutsideText
 from ..runs.below import (
     acts_for,
@@ -147,6 +148,8 @@ class Agent(AgentParts, Generic[Output]):
             does not end a run with open steps. "first": a run begins with the plan. See `docs/agents.md`.
         references: the calls of one reply may use each other's results: `"${1.date}"` as the whole value of an argument
             stands for a field of what the first call gives. See `docs/tools.md`.
+        defence: how the agent is defended against orders in foreign text. "auto": as `Defence()` says, where a tool is
+            foreign or strangers may write what it returns. None: not at all. See `docs/security.md`.
         tries: after as many answers that do not fit `output_type` or `check`, a run is stopped: `invalid_output`.
 
     Raises:
@@ -188,6 +191,7 @@ class Agent(AgentParts, Generic[Output]):
         references: bool = False,
         check: CheckAnswer | None = None,
         tries: int = TRIES,
+        defence: Defence | Literal["auto"] | None = "auto",
     ) -> None:
         check_arguments(locals())
         self.model = open_model(model, dialect=dialect)
@@ -214,6 +218,7 @@ class Agent(AgentParts, Generic[Output]):
             redaction=redaction,
             clock=clock,
             choice=Choice(choose, (*always, UPDATE_PLAN) if plan else tuple(always)),
+            defence=defence,
         )
         self._brief = Brief.of(instructions, output_type, check, tries, references=references)
         self._redaction = redaction
@@ -251,6 +256,7 @@ class Agent(AgentParts, Generic[Output]):
         tool_choice: ChosenTools | None = None,
         memory: bool = True,
         parent: str = "",
+        mandate: Mandate | JsonObject | None = None,
         emit: Emit | None = None,
     ) -> RunResult[Output]:
         """Answer a question.
@@ -290,6 +296,8 @@ class Agent(AgentParts, Generic[Output]):
             tool_choice: as for `Agent`, in this run. On record.
             memory: False for a run that is told nothing of its user's memory and is never found there.
             parent: the run that this run is a part of, such as an experiment: no inbox shows what it waits for.
+            mandate: what the user's request empowers the agent to do: a `Mandate`, or what `Mandate.of` reads. None:
+                the model is asked where it matters. On record. See `docs/security.md`.
             emit: is told each event as it happens.
 
         Returns:
@@ -429,6 +437,7 @@ class Agent(AgentParts, Generic[Output]):
                 client_tools=self.runner.client_tools,
                 answer_schema=self._brief.client_schema,
                 tool_choice=choice,
+                mandate=await self.checked_mandate(options.mandate),
                 uses=dict(self.runner.uses),
                 names=tuple(options.names),
                 door=options.door or {},
@@ -598,6 +607,7 @@ class Agent(AgentParts, Generic[Output]):
                 door={},
                 space="",
                 recalled=() if question is not None else records[0].recalled,
+                mandate=None if question is not None else records[0].mandate,
                 **({"agent_digest": "", "agent_parts": {}} | await agent._recorded()),
             )
             words = await words_of(agent.journal, run_id, records)
@@ -837,6 +847,7 @@ class Agent(AgentParts, Generic[Output]):
             begins=len(before) + bool(started.instructions),
             attachments=attachments,
             sample=lambda request: apart(self.model.reply(settings.unbounded.fill(request)), self.model.name),
+            asks_mandates=not is_supervised(self.model),
             price=price,
             lets_in=partial(self.is_for, started.principal, started.roles) if self._named.made is not None else None,
         )

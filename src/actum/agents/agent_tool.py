@@ -7,7 +7,7 @@ the child it had begun and goes on with it, instead of starting another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import UNSET, structs
 
@@ -31,6 +31,14 @@ class AgentLike(Protocol):
         self, said: UserMessage, run_id: str, context: Context, history: Sequence[Message] = ()
     ) -> RunResult:
         """Start the run of this id on behalf of a call, or go on with it with what was answered since."""
+
+
+@runtime_checkable
+class TellsTools(Protocol):
+    """An agent that tells its tools."""
+
+    async def all_tools(self) -> Sequence[Tool]:
+        """Its own tools, and those of the agents that are tools of it."""
 
 
 class AgentTool:
@@ -67,6 +75,15 @@ class AgentTool:
 
     async def list_tools(self) -> Sequence[Tool]:
         return (self.definition,)
+
+    @property
+    def is_safe_by_itself(self) -> bool:
+        """Each call of the agent's run is judged, also by the defence of the run that calls the agent."""
+        return isinstance(self.agent, TellsTools)
+
+    async def tools_below(self) -> Sequence[Tool]:
+        """The tools of the agent, and of the agents below it, for a mandate that holds for them too."""
+        return await self.agent.all_tools() if isinstance(self.agent, TellsTools) else ()
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Run the agent.

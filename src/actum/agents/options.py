@@ -12,6 +12,7 @@ from ..core.json import JsonObject
 from ..core.message import Message, UserMessage
 from ..core.model_settings import ModelSettings
 from ..core.policy import Approver
+from ..policy.mandate import Mandate
 from ..runs.options import ConversationOptions
 from .tool_choice import ChosenTools
 
@@ -43,6 +44,7 @@ class RunKeywords(TypedDict, total=False):
     tool_choice: ChosenTools | None
     memory: bool
     parent: str
+    mandate: Mandate | JsonObject | None
 
 
 class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
@@ -58,6 +60,7 @@ class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
     tool_choice: ChosenTools | None = None
     memory: bool = True
     parent: str = ""
+    mandate: Mandate | JsonObject | None = None
 
     @classmethod
     def among(cls, given: Mapping[str, object]) -> AgentOptions:

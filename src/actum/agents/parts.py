@@ -16,11 +16,13 @@ from ..core.json import Json, JsonObject
 from ..core.model import Model
 from ..core.model_settings import ModelSettings
 from ..core.policy import Approver
+from ..core.run.mandate import MandatedCall
 from ..core.tool import Tool, ToolChoice, named_tools
 from ..journal.recording import RunState
 from ..memory.memory import Memory, memory_part, read_memory
 from ..memory.tools import MemoryTools, tools_of
 from ..models.catalog import open_model
+from ..policy.mandate import Mandate
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..storage.place import open_journal
@@ -333,6 +335,23 @@ class AgentParts:
         if named_tools(choice):
             check_names(choice, {tool.name for tool in await self.runner.list_tools()})
         return choice
+
+    async def checked_mandate(self, said: Mandate | JsonObject | None) -> tuple[MandatedCall, ...] | None:
+        """The mandate that is given for a run.
+
+        Raises:
+            UsageError: it is none, or names what there is not.
+        """
+        if said is None:
+            return None
+        return Mandate.of(said).checked({tool.name: tool for tool in await self.all_tools()}).calls
+
+    async def all_tools(self) -> Sequence[Tool]:
+        """The tools of this agent, and of the agents that are tools of it."""
+        inside = [toolset for given in self.runner.toolsets for toolset in innermost(given)]
+        below = [each for each in inside if isinstance(each, AgentTool)]
+        found = [tool for each in below for tool in await each.tools_below()]
+        return [*found, *await self.runner.list_tools()]
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""

@@ -56,6 +56,7 @@ from .noting import NoteWriter
 from .outcome import WAS_DONE, checked, copy_arguments, raise_waiting, translate, where, with_note
 from .plan import Plan, PolicyInputs, check_of
 from .resolve import Catalog
+from .run_defence import RunDefence
 from .scope import RunContext
 
 log = logging.getLogger("actum.call")
@@ -75,6 +76,7 @@ class CallMaker:
         catalog: the tools of the run.
         asker: whom a running tool may ask.
         origins: tells where arguments came from.
+        defence: the defence of the run.
         breakers: keep calls from tools that rest, and hear how calls end.
 
     Attributes:
@@ -89,6 +91,7 @@ class CallMaker:
         catalog: Catalog,
         asker: LiveApprover,
         origins: CallOrigins,
+        defence: RunDefence,
         breakers: Breakers,
     ) -> None:
         self.catalog = catalog
@@ -97,6 +100,7 @@ class CallMaker:
         self._limits = limits
         self._asker = asker
         self._origins = origins
+        self._defence = defence
         self._breakers = breakers
         self._outside: dict[CallRef, tuple[str, ...]] = {}
         self._told_outside: set[str] = set()
@@ -340,6 +344,8 @@ class CallMaker:
             facts=self._facts,
             look_up=self.look_up,
             lets_in=terms.lets_in,
+            defence=self._defence.handed_down,
+            mandates=self._defence.own,
         )
         return (*terms.ancestors, own)
 

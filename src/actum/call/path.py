@@ -40,6 +40,7 @@ from .make import CallMaker
 from .plan import Plan, PolicyInputs, granted, judge
 from .references import LinkedCalls, Links
 from .resolve import Catalog
+from .run_defence import RunDefence
 from .scope import RunContext
 
 
@@ -112,9 +113,11 @@ class CallPath:
         self._terms = terms
         outside = _outside_text(scope, catalog)
         said = OriginIndex(scope.heard, catalog.trusted, scope.requested, scope.instructions)
+        said.naming = catalog.named_by
         self._origins = CallOrigins(said, outside, scope.recording)
         asker = asker or LiveApprover(scope, None)
-        self._maker = CallMaker(scope, terms, limits, catalog, asker, self._origins, breakers)
+        self._defence = RunDefence(scope, catalog, terms, asker)
+        self._maker = CallMaker(scope, terms, limits, catalog, asker, self._origins, self._defence, breakers)
         self._clearance = Clearance(scope, Approvals(scope, limits, self._origins.of), self._maker)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._turns: dict[str, asyncio.Lock] = {}
@@ -122,7 +125,9 @@ class CallPath:
     def use(self, catalog: Catalog) -> None:
         """Use these tools from here on."""
         self.catalog = self._maker.catalog = catalog
-        self._origins.said.trust, self._origins.outside.tool_named = catalog.trusted, catalog.tool
+        said = self._origins.said
+        said.trust, said.naming, self._origins.outside.tool_named = catalog.trusted, catalog.named_by, catalog.tool
+        self._defence.use(catalog)
 
     def bars(self, tool: Tool) -> bool:
         """Whether every call of a tool would be denied, whatever the arguments are."""
@@ -280,6 +285,11 @@ class CallPath:
                 await off_loop(self._origins.said.unread, self._origins.said.take_apart)
                 standing = self._scope.recording.standing(place)
             plan = self._judge(call, standing)
+            if plan.wants_mandate:
+                await self._defence.make_mandate()
+                plan, standing = self._judge_anew(call, place)
+            if self._defence.is_on:
+                self._defence.check_attended(plan, standing)
             if not plan.required or plan.bound.tool.reads_only:
                 return await self._carry_out(plan, standing)
             async with self._turn_of(plan):  # nothing changes between the check and the call
@@ -320,12 +330,20 @@ class CallPath:
         scope = self._scope
         place, origins = standing.place, self._origins
         facts = self._terms.facts_at(scope.clock.now(), origins.of(place), partial(origins.brought, place))
-        plan = judge(call, standing, self.catalog, self._terms, facts)
+        is_defended = self._defence.is_on and self._is_defended(call.name)
+        if is_defended:
+            facts = self._defence.facts(facts, origins.said)
+        plan = judge(call, standing, self.catalog, self._terms, facts, defended=is_defended)
         if plan.bound.secrets:
             scope.told.update(texts_of(taken_out(plan.call.arguments, plan.bound.secrets)[1]))
         if plan.decision.verdict == "ask" and standing.asked is None:
             return granted(plan, standing.place, scope.recording, scope.now())
         return plan
+
+    def _is_defended(self, name: str) -> bool:
+        """Whether the defence looks at calls of the tool of this name."""
+        bound = self.catalog.get(name)
+        return bound is not None and not bound.tool.reads_only and not bound.is_safe_by_itself
 
     def _judge_anew(self, call: ToolCall, place: CallRef) -> tuple[Plan, CallStanding]:
         """Judge a call once more, after it has waited."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -15,15 +16,17 @@ from msgspec import Struct
 from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, PermissionDenied
 from ..core.interfaces import StandsForOthers
-from ..core.policy import Ancestor, Decision, Facts, Policy, Requirement
+from ..core.policy import Ancestor, Decision, Defence, Facts, Policy, Requirement
 from ..core.run.pending import Quorum
 from ..core.secret_values import SECRET, is_missing, shown_call, shown_repairs, taken_out
 from ..core.tool import Tool
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef, CallStanding, RunState
+from ..policy.defence import Judged
+from ..policy.defence import judge as defend
 from ..policy.origins import Lookup
 from ..policy.rules import Barring
-from ..policy.ruling import Required, rule_on
+from ..policy.ruling import Required, first_known, rule_on
 from ..schema.canonical import Unclear
 from .canonical import written_out
 from .resolve import Catalog, ResolvedTool, bound_tool
@@ -41,6 +44,7 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
         coerce: whether arguments that nearly fit are mended.
         extra: what becomes of arguments that the tool does not know.
         lets_in: whether the user of this run may use its agent now; None where that can not change.
+        defence: as for `Agent`; None for calls that no model makes, and where the agent has none.
         done_elsewhere: tools that the run from which this one branched off has used since: their calls may do again
             what was done.
     """
@@ -53,6 +57,7 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
     coerce: bool = True
     extra: Literal["refuse", "drop"] = "refuse"
     lets_in: Callable[[], bool] | None = None
+    defence: Defence | Literal["auto"] | None = None
     done_elsewhere: frozenset[str] = frozenset()
 
     def facts_at(self, now: float, origins: Lookup, brought: Callable[[], tuple[str, ...]]) -> Facts:
@@ -90,6 +95,7 @@ class Plan(Struct, frozen=True):
         edited: the arguments are a person's.
         quorums, required, level: as in `ruling.Ruling`.
         meant: the name of the tool that the call is for, where the called tool stands for others; else empty.
+        wants_mandate: as in `defence.Judged`.
         shown: the call as it is shown and written down: without the secret values in its arguments.
     """
 
@@ -105,6 +111,7 @@ class Plan(Struct, frozen=True):
     required: tuple[Required, ...] = ()
     level: int | None = None
     meant: str = ""
+    wants_mandate: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,16 +124,24 @@ class Plan(Struct, frozen=True):
         return self.quorums or (Quorum(self.decision.approvers or (), self.decision.quorum, self.decision.not_by),)
 
 
-def judge(call: ToolCall, standing: CallStanding, catalog: Catalog, terms: PolicyInputs, facts: Facts) -> Plan:
+def judge(
+    call: ToolCall,
+    standing: CallStanding,
+    catalog: Catalog,
+    terms: PolicyInputs,
+    facts: Facts,
+    *,
+    defended: bool = False,
+) -> Plan:
     """Judge a call as it would be made now: with the arguments that a person put in.
 
     Raises:
         CallError: as `decide`.
     """
     if standing.edited is None:
-        return decide(call, standing.place, catalog, terms, facts)
+        return decide(call, standing.place, catalog, terms, facts, defended=defended)
     edited = msgspec.structs.replace(call, arguments=standing.edited, raw="", complete=True, repairs=())
-    plan = decide(edited, standing.place, catalog, terms, facts)
+    plan = decide(edited, standing.place, catalog, terms, facts, defended=defended)
     return msgspec.structs.replace(plan, said=call, edited=True)
 
 
@@ -148,11 +163,14 @@ def granted(plan: Plan, place: CallRef, state: RunState, now: float) -> Plan:
     )
 
 
-def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs, facts: Facts) -> Plan:
+def decide(
+    call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs, facts: Facts, *, defended: bool = False
+) -> Plan:
     """Judge one call.
 
     Args:
         facts: those of `terms`, as they are now.
+        defended: the defence judges what the policies allow.
 
     Raises:
         UnknownTool: nothing has this name.
@@ -166,6 +184,11 @@ def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs
     decision, level = ruling.decision, ruling.level
     if decision.verdict not in ("allow", "ask"):  # what is no verdict lets nothing through
         raise denied(decision.reason, decision.rule)
+    wants_mandate = False
+    if defended and not bound.tool.reads_only:
+        judged = _defended(meant or (bound.tool, call), decision, terms, facts)
+        decision, wants_mandate = judged.decision, judged.wants_mandate
+        level = _defending_level(terms) if level is None and decision.verdict == "ask" else level
     if decision.verdict == "allow" and call.name in terms.done_elsewhere and not bound.tool.reads_only:
         why = "The run that this one branched off from used this tool after that point."
         decision = msgspec.structs.replace(decision, verdict="ask", rule="branch", reason=why)
@@ -183,7 +206,21 @@ def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs
         required=ruling.required,
         level=level,
         meant="" if meant is None else meant[0].name,
+        wants_mandate=wants_mandate,
     )
+
+
+def _defended(meant: tuple[Tool, ToolCall], decision: Decision, terms: PolicyInputs, facts: Facts) -> Judged:
+    """What the defence says of a call, which the runs above may know more of."""
+    lookups = [*(each.facts().origins for each in terms.ancestors), facts.origins]
+    look_up = facts.origins if len(lookups) == 1 else partial(first_known, lookups)
+    return defend(*meant, decision, facts, look_up)
+
+
+def _defending_level(terms: PolicyInputs) -> int:
+    """How many runs stand above the outermost run that has a defence."""
+    levels = (level for level, each in enumerate(terms.ancestors) if each.defence is not None)
+    return next(levels, len(terms.ancestors))
 
 
 def _meant(call: ToolCall, standing: StandsForOthers, terms: PolicyInputs) -> tuple[Tool, ToolCall] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
@@ -75,6 +75,14 @@ class ResolvedTool(Struct, frozen=True, dict=True):
     def secrets(self) -> tuple[Path, ...]:
         """Where the arguments hold secrets."""
         return secret_paths(self.tool.parameters)
+
+    @cached_property
+    def is_safe_by_itself(self) -> bool:
+        """Whether the defence need not look at its calls: its toolset says so (`is_safe_by_itself = True`), since its
+        calls are judged below, or take in words of the user alone. A foreign tool's word counts for nothing.
+        """
+        inside = [] if self.toolset is None or self.tool.foreign else list(innermost(self.toolset))
+        return bool(inside) and all(getattr(each, "is_safe_by_itself", False) for each in inside)
 
     @cached_property
     def fault(self) -> BadTool | None:
@@ -194,6 +202,24 @@ class Catalog:
         bound = self._bound.get(name)
         return bound.tool.trusted if bound is not None and (bound.tool.vouched or not bound.tool.foreign) else ()
 
+    def named_by(self, name: str) -> Mapping[str, str]:
+        """By what records in the results of the tool of this name are named; of a foreign tool only what the operator
+        said.
+        """
+        tool = self.tool(name)
+        return tool.named_by if tool is not None and (not tool.foreign or "named_by" in tool.operator) else {}
+
+    @property
+    def toolsets(self) -> tuple[Toolset, ...]:
+        """Where the tools live, each place once."""
+        found = {id(each.toolset): each.toolset for each in self._bound.values() if each.toolset is not None}
+        return tuple(found.values())
+
+    @cached_property
+    def has_strangers(self) -> bool:
+        """Whether a tool is foreign, or its results may hold text that an outsider wrote."""
+        return any(tool.foreign or tool.outside for tool in self.tools)
+
     def resolve(self, name: str) -> ResolvedTool:
         """The tool that a model means by a name.
 
@@ -216,6 +242,16 @@ class Catalog:
             return list(self._bound)
         words = set(_WORDS.split(name.lower()))
         return nlargest(COMPARED_MAX, self._bound, key=lambda known: len(words & set(_WORDS.split(known.lower()))))
+
+
+def innermost(toolset: Toolset) -> Iterator[Toolset]:
+    """The toolsets inside all wrappers; the toolset itself where nothing is wrapped."""
+    inside = getattr(toolset, "inside", None)
+    if not inside:
+        yield toolset
+        return
+    for each in inside:
+        yield from innermost(each)
 
 
 async def _told(toolsets: Sequence[Toolset]) -> Sequence[tuple[Toolset, Sequence[Tool]]]:

@@ -49,6 +49,7 @@ class RunContext(Struct, kw_only=True):
         limits: the limits of the run.
         sample: has the run's own model answer a tool.
         price: the price of the run's model, where it is known.
+        asks_mandates: the model may be asked what the user's words empower the agent to do.
         counts_tokens: something limits the tokens of the run, so that they are estimated where an endpoint tells none.
         limit: ends the run when its time is over, while it waits for something.
         trace: id of the trace that the run belongs to.
@@ -75,6 +76,7 @@ class RunContext(Struct, kw_only=True):
     peer: Peer | None = None
     limits: Limits = Limits()
     sample: Callable[[Request], Awaitable[Reply]] | None = None
+    asks_mandates: bool = False
     price: Price | None = None
     counts_tokens: bool = False
     limit: asyncio.Timeout | None = None

@@ -21,6 +21,7 @@ from ..core.budget import Price
 from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject
 from ..core.model_settings import UNSET, ModelSettings
+from ..core.policy import Defence
 from ..core.secret_values import is_secret_name
 from ..core.stored.passed import ALL_TROUBLE, Trouble
 from ..core.toml import read_toml
@@ -406,16 +407,14 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         dialect: the form in which the model says a call: a name, or a table of a name and options; see `DialectTable`.
         instructions: the system prompt.
         model_settings: how the model is asked: temperature, length, headers and more.
-        truncation: whether a conversation that is too long for the model is told without its beginning: `auto`, or
-            `disabled`.
+        truncation: whether a too long conversation is told without its beginning: `auto`, or `disabled`.
         choose, always: how many of the tools the model is shown at a time, and the tools that are always among them; as
             for `Agent`.
         tool_choice: whether a run must call a tool, and which: `auto`, `none`, `required`, a tool's name, or the names
             of the only tools that it may call.
         plan: the model writes down a plan, and the state of each step; as for `Agent`.
         references: the calls of one reply may use each other's results.
-        journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
-            person's own.
+        journal: the journal's file, or a `postgresql://` address; `memory` for none; empty for the person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
         policy: the policy's file; empty for the policy that asks before every declared side effect.
         limits: how much a run may use.
@@ -424,6 +423,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         speaks_for_user: clients of `actum mcp serve` that say only what their user said, so that rules take their
             values as the user's: `local` for programs without a key, `shared` for clients with the key of `--key-env`,
             or the id of a client of `--issuer`.
+        defence: against orders in foreign text; see `core.policy.Defence`.
         egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
         sandbox: what code and scripts that run as tools may do.
         agents: agents by their names; see `AgentTable`.
@@ -461,6 +461,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prices: dict[str, Price] = {}
     mcp_wait: float = MCP_WAIT_S
     speaks_for_user: tuple[str, ...] = ()
+    defence: Defence | None = None
     egress: EgressRules = EgressRules()
     sandbox: SandboxTable = SandboxTable()
     agents: dict[str, AgentTable] = {}

@@ -125,6 +125,11 @@ TEMPLATE = """\
 #schedule = "0 7 * * MON-FRI"
 #zone = "Europe/Berlin"
 
+# Orders in mails and pages that tools read; see `actum docs security`.
+#[defence]
+#mandate = "model"              # strict: every side effect after foreign text is a question; off
+#unattended = "ask"             # deny: with nobody to ask the call is refused, and the model does the rest
+
 # Where the calls of tools may go; see `actum docs egress`.
 #[egress]
 #allow = ["https://*.example.org"]        # nowhere else
@@ -170,6 +175,7 @@ TEMPLATE = """\
 #background = "allowed"         # a model may ask that a call becomes a task
 #answers = true                 # the result is the answer of the run: how a user is handed over to another agent
 #knowledge = true               # a source of knowledge, which a knowledge node of a workflow may ask by `query`
+#named_by = {id = "title"}       # the user names the title, and means the id
 #outside = true                 # strangers may write what it returns; false: nobody but you and yours does
 
 # What holds for tasks that call these tools, where a request says nothing.

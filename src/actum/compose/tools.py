@@ -151,7 +151,7 @@ def _tools_of(on: FeatureOn) -> list[Toolish]:
     if not on.is_foreign:
         return made
     toolsets, bare = sort_out(made)
-    return [*map(foreign, toolsets), *(structs.replace(tool, foreign=True) for tool in bare)]
+    return [*map(foreign, toolsets), *(structs.replace(tool, foreign=True, operator=()) for tool in bare)]
 
 
 def _scripts(name: str, sandbox: SandboxTable, folder: Path, egress: Egress) -> ScriptToolset:

@@ -110,7 +110,7 @@ def open_triggers(
             asked,
             words,
             options,
-            AgentOptions(principal=principal, tenant=tenant, roles=table.roles),
+            AgentOptions(principal=principal, tenant=tenant, roles=table.roles, mandate=table.mandate),
             queued_max=table.queued_max,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from .call import ToolCall, ToolResult
 from .json import Json, JsonObject
 from .message import UserMessage
 from .provenance import Origins
+from .run.mandate import MandatedCall
 from .run.pending import Pending
 from .run.record import Verdict
 from .tool import Tool
@@ -34,6 +35,42 @@ def _nothing() -> tuple[str, ...]:
     return ()
 
 
+def _untitled(value: Json) -> tuple[str, ...]:
+    return ()
+
+
+class Defence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How an agent is defended against orders in foreign text; see `policy.defence`. Also the table `[defence]`.
+
+    Attributes:
+        mandate: whether the run's model is asked what the user's request empowers the agent to do. `strict`: nobody is
+            asked, so that every side effect after foreign text is a question. `off`: there is no defence.
+        unattended: what becomes of a question of the defence where nobody can be asked now: `ask`, the run waits;
+            `deny`, the call is refused, and the model does the rest.
+    """
+
+    mandate: Literal["model", "strict", "off"] = "model"
+    unattended: Literal["ask", "deny"] = "ask"
+
+
+class MandateSource(Protocol):
+    """Has the mandate of a run."""
+
+    def known(self) -> tuple[MandatedCall, ...] | None:
+        """The mandate for what the user has said by now; None where none was made."""
+
+    async def make(self, tools: Sequence[Tool]) -> None:
+        """Make the mandate, and put it on record; nothing where there is one.
+
+        Args:
+            tools: of the run that needs the mandate, beside those of the run whose mandate it is.
+        """
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether somebody can be asked now."""
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """What a policy may know of a call besides the call and its tool.
 
@@ -46,6 +83,8 @@ class Facts(Struct, frozen=True, kw_only=True):
         now: seconds since 1970.
         origins: looks up where each of the arguments came from. This takes a while in a long conversation.
         brought: tells what `outside` says.
+        titles: tells what names the records in results that hold a value; see `Tool.named_by`.
+        mandate: what the user's request empowers the agent to do; None where that was not found out.
     """
 
     principal: str = ""
@@ -56,6 +95,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     now: float = 0.0
     origins: Callable[[JsonObject], Origins] = _from_nowhere
     brought: Callable[[], tuple[str, ...]] = _nothing
+    titles: Callable[[Json], tuple[str, ...]] = _untitled
+    mandate: tuple[MandatedCall, ...] | None = None
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -102,6 +143,7 @@ class Decision(Struct, frozen=True):
         require: the checks that are to be made first, and again after approval.
         not_by: with `ask`, who may not approve: the person whom the run is on behalf of. Empty where nobody is kept
             out.
+        final: with `allow`, the last word, which the defence does not change.
     """
 
     verdict: Literal["allow", "ask", "deny"]
@@ -112,6 +154,7 @@ class Decision(Struct, frozen=True):
     expires_s: float | None = None
     require: Requirement | None = None
     not_by: str = ""
+    final: bool = False
 
 
 class Policy(Protocol):
@@ -132,6 +175,8 @@ class Ancestor(Struct, frozen=True, kw_only=True):
             requires it and the idempotency key of the call that is judged. Returns the result, and what speaks against
             the call.
         lets_in: whether the user of that run may use its agent now; None where that can not change.
+        defence: the defence of that run, which also defends the runs below; None where it has none.
+        mandates: has the mandate of that run; None where the run has no model.
     """
 
     agent: str
@@ -139,6 +184,8 @@ class Ancestor(Struct, frozen=True, kw_only=True):
     facts: Callable[[], Facts]
     look_up: Callable[[Requirement, str, str], Awaitable[tuple[ToolResult, str]]]
     lets_in: Callable[[], bool] | None = None
+    defence: Defence | None = None
+    mandates: MandateSource | None = None
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):

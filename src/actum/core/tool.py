@@ -96,6 +96,9 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
             `core.process.process_limits`.
         outside: whether results may hold text that an outsider wrote. None: those of a foreign tool, and of a tool that
             a client brought. No part of the digest.
+        named_by: which field of a record in the result names the record, by the fields that count as named where the
+            user named the record: `{"id": "title"}`. `*` is the name under which the record stands. No part of the
+            digest.
         operator: the names of the fields that the operator of this program has set. No part of the digest.
 
     Raises:
@@ -131,6 +134,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     unjailed: bool = False
     jailed: bool = False
     outside: bool | None = None
+    named_by: dict[str, str] = {}
     operator: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -148,8 +152,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     def definition(self) -> bytes:
         """The definition as JSON, in the form that the digest is made of."""
         said = self
-        if self.from_client or self.outside is not None or self.operator:
-            said = msgspec.structs.replace(self, from_client=False, outside=None, operator=())
+        if self.from_client or self.outside is not None or self.named_by or self.operator:
+            said = msgspec.structs.replace(self, from_client=False, outside=None, named_by={}, operator=())
         return _sorted.encode(said)
 
     @property

@@ -13,6 +13,7 @@ One line for each thing that was decided or done:
     administered         an administrator did something, such as making a key: `tool` names the act
     forked               what a branch has taken over; what it is made of is told where it happened, not twice
     agent_changed        a run went on, on purpose, with an agent that is not as it was: `text` says what differs
+    mandated             what the user's words empower the agent to do was found out: `text` says what
     noted                the tool of a call put a record of a feature on the run: `text` is the record
     forgotten, deleted   somebody deleted what was said here; `deleted` stands where it was
     damaged              what is on record here is not what was written: `text` says how that is known
@@ -38,6 +39,7 @@ from ..core.call import Effect, ToolCall, ToolResult
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.run.chain import Chain
+from ..core.run.mandate import MandateMade
 from ..core.run.noted import NO_KINDS, RecordKinds
 from ..core.run.record import (
     AgentChanged,
@@ -74,6 +76,7 @@ AuditDecision = Literal[
     "administered",
     "forked",
     "agent_changed",
+    "mandated",
     "noted",
     "forgotten",
     "deleted",
@@ -275,6 +278,8 @@ class _Fold:
             case AgentChanged():
                 changed = ", ".join(record.changed)
                 return self._line(entry, "agent_changed", by=record.by, text=f"{record.agent}: {changed}")
+            case MandateMade():
+                return self._line(entry, "mandated", by=record.by, text=record.line)
             case Noted():
                 said = self._said(CallRef(record.cause, record.index))
                 return self._line(entry, "noted", said, text=self._record_kinds.shown(record))

@@ -17,6 +17,7 @@ from ..core.errors import JournalError
 from ..core.json import JsonObject
 from ..core.message import Reply, Usage, UserMessage
 from ..core.run.handed_over import HandedOver
+from ..core.run.mandate import MandateMade
 from ..core.run.node_records import NodeBegan, NodeLeft
 from ..core.run.pending import Quorum
 from ..core.run.record import (
@@ -60,6 +61,7 @@ Rare = (
     | Noted
     | Forgotten
     | Sampled
+    | MandateMade
     | CallParked
     | TaskRecord
 )
@@ -147,6 +149,7 @@ class RunState:
         secrets: the secret values, as texts.
         nodes: of a workflow, the beginnings and ends of its nodes, each with the number of its entry.
         needed: the records of features that the run needs to go on.
+        mandates: what the user's words empower the agent to do, by how many messages of the user there were.
         outside: the names of the tools whose results brought text that an outsider may have written.
         given_at: when each answer was written down, by the id of what was asked, as far as the state was read.
 
@@ -174,6 +177,8 @@ class RunState:
         self.sampled: dict[str, Reply] = {}
         self.cut: dict[CallRef, int] = {}
         self.outside: dict[str, None] = {}
+        self.mandates: dict[int, MandateMade] = {}
+        self._mandates_used: dict[int, Used] = {}
         self._outcomes: dict[CallRef, tuple[ToolResult, float]] = {}
         self._used: dict[CallRef, Used] = {}
         self._attempts: dict[CallRef, int] = {}
@@ -267,9 +272,8 @@ class RunState:
 
     def _take_rare(self, number: int, record: Rare) -> None:
         match record:
-            case PrecheckDone():
-                self._checks[CallRef(record.cause, record.index), record.rule] = record
-                self.elapsed = record.elapsed
+            case PrecheckDone() | MandateMade():
+                self._take_found(record)
             case CallParked():
                 self._park(record)
             case Sampled():
@@ -292,6 +296,16 @@ class RunState:
                     self.needed.append(record)
             case Forgotten() | TaskStarted() | TaskRetrying() | TaskEnded():
                 pass
+
+    def _take_found(self, record: PrecheckDone | MandateMade) -> None:
+        """What was found out before a call: by a check, or what the user's words empower the agent to do."""
+        self.elapsed = record.elapsed
+        if isinstance(record, PrecheckDone):
+            self._checks[CallRef(record.cause, record.index), record.rule] = record
+            return
+        self.mandates.setdefault(record.message, record)
+        used = Used(tokens=record.usage.total_tokens, cost=record.cost, usage=record.usage)
+        self._mandates_used[record.cause] = self._mandates_used.get(record.cause, NOTHING) + used
 
     @property
     def has_read_conversation(self) -> bool:
@@ -358,9 +372,10 @@ class RunState:
 
     def used_in(self, reply: int, calls: int) -> Used:
         """What the calls of one reply have used up."""
-        if not self._used:
+        if not (self._used or self._mandates_used):
             return NOTHING
-        return sum((self.used_by(CallRef(reply, index)) for index in range(calls)), NOTHING)
+        asked = self._mandates_used.get(reply, NOTHING)
+        return sum((self.used_by(CallRef(reply, index)) for index in range(calls)), asked)
 
     @property
     def own_usage(self) -> Usage:
@@ -375,7 +390,7 @@ class RunState:
             sum((record.cost for _, record in self.replies), NOTHING.cost),
             self.own_usage,
         )
-        return sum(self._used.values(), asked)
+        return sum(self._mandates_used.values(), sum(self._used.values(), asked))
 
     def _made(self) -> set[CallRef]:
         """The calls that the run made, and was not kept from making by a limit."""

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from ..core.call import ToolCall
 from ..core.errors import JournalError
 from ..core.run.ending import is_afterword
+from ..core.run.mandate import MandateMade
 from ..core.run.node_records import NodeBegan, NodeLeft
 from ..core.run.record import (
     AgentChanged,
@@ -176,7 +177,7 @@ Row = ModelTurn | DirectCalls | InputAsked | NodeSpan
 """What happened in a run, beside what is told of the run as a whole (`OtherEvent`)."""
 
 
-RowRecord = ToolsChanged | AgentChanged | Compacted | Noted | Forgotten | Ended | TaskRecord
+RowRecord = ToolsChanged | AgentChanged | MandateMade | Compacted | Noted | Forgotten | Ended | TaskRecord
 
 
 class OtherEvent(Struct, frozen=True):

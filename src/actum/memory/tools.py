@@ -103,6 +103,7 @@ class MemoryTools:
     """
 
     generation = 0
+    is_safe_by_itself = True  # a note is a quote of the user, and the user is asked before anything is forgotten
 
     def __init__(self, space: str) -> None:
         self._space = space

@@ -68,6 +68,7 @@ class _Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     quorum: int = 1
     expires: str | float | None = None
     not_self: bool | None = None
+    final: bool = False
 
 
 class _User(Struct, frozen=True, forbid_unknown_fields=True):
@@ -322,6 +323,7 @@ def _rule(raw: Mapping[str, object], where: str, place: int) -> Rule:
             quorum=said.quorum,
             expires_s=None if said.expires is None else _seconds(said.expires),
             not_self=said.not_self,
+            final=said.final,
             where=where,
         )
     except UsageError as error:

@@ -80,6 +80,8 @@ _Known = dict[tuple[str, frozenset[str] | None], tuple[Origin, ...]]
 NO_INSTRUCTIONS: Mapping[str, str] = {}
 Trust = Callable[[str], Sequence[str]]
 """Which fields of the results of a tool are declared to be trusted."""
+Naming = Callable[[str], Mapping[str, str]]
+"""Which field of a record in the results of a tool names the record, by the fields that may be relied on then."""
 Lookup = Callable[[JsonObject], Origins]
 """Tells the origins of arguments, such as `OriginIndex.of`."""
 
@@ -90,6 +92,7 @@ class OriginIndex:
     Args:
         messages: the conversation, which may grow.
         trust: which fields of a tool's results can be trusted; it may be replaced when the tools change.
+            So may `naming`, which tells by what records are named.
         requests: calls that were asked for directly; the values of their arguments come from whoever asked.
         instructions: the words of the developer, by the whole text of instructions that holds other words, too.
 
@@ -108,6 +111,8 @@ class OriginIndex:
         self._messages = messages
         self._instructions = instructions
         self.trust = trust
+        self.naming: Naming = _names_nothing
+        self._titles: dict[str, dict[str, None]] = {}
         self._seen = 0
         self._sized = 0
         self._reading = Lock()
@@ -165,6 +170,11 @@ class OriginIndex:
                 found[path] = origins
         return found
 
+    def titles(self, value: Json) -> tuple[str, ...]:
+        """What names the records in results that hold a plain value; see `Tool.named_by`."""
+        self.take_apart()
+        return tuple(self._titles.get(written(value), ()))
+
     def _read(self, message: Message) -> None:
         match message:
             case ToolMessage():
@@ -185,6 +195,9 @@ class OriginIndex:
         fields = trusted_fields(trusted) if trusted else ()
         value = result.structured
         if isinstance(value, _NESTED):
+            named_by = {} if message.given or result.given else self.naming(name)
+            for _, names, item in _visited(value, "", ()) if named_by else ():
+                self._read_record(item, names[-1:], named_by)
             for path, names, leaf in _walk(value, "", ()):
                 self._add_leaf(leaf, Origin("tool", name, path, bool(fields) and is_trusted_field(names, fields)))
         elif value is not UNSET:
@@ -194,6 +207,19 @@ class OriginIndex:
                 self._add_text(part.text, Origin("tool", name, trusted="" in trusted))
         if result.error is not None and result.error.code == ToolError.code:  # other errors are our own words
             self._add_text(result.error.message, Origin("tool", name, trusted="" in trusted))
+
+    def _read_record(self, record: Json, key: Sequence[str], named_by: Mapping[str, str]) -> None:
+        """Take in by what an object of a result is named: a field of it, or (`*`) the name under which it stands."""
+        if not isinstance(record, dict):
+            return
+        for field, naming in named_by.items():
+            title = key[0] if naming == "*" and key else record.get(naming)
+            found = record.get(field)
+            for value in found if isinstance(found, list) else (found,):
+                if isinstance(title, str) and title and isinstance(value, str | int | float):
+                    titles = self._titles.setdefault(written(value), {})
+                    if len(titles) < TEXTS_MAX:
+                        titles[title] = None
 
     def _read_request(self, request: CallsRequested) -> None:
         if request.handed is not None:
@@ -216,7 +242,7 @@ class OriginIndex:
                 self._add_leaf(name, origin)
 
     def _add_leaf(self, value: Json, origin: Origin) -> None:
-        text = _written(value)
+        text = written(value)
         if text:
             said = self._relied_on if is_relied_on(origin) else self._rest
             said.add_value(text, origin)
@@ -269,7 +295,7 @@ class OriginIndex:
             value: the value.
             naming: where the value is a small number that names a thing: as `naming_words` returns.
         """
-        text = _written(value)
+        text = written(value)
         found: dict[Origin, None] = {}
         if not text:
             return found
@@ -587,6 +613,10 @@ def _items(path: str, names: tuple[str, ...], value: Json) -> Iterator[tuple[str
             yield f"{path}[{index}]", names, item
 
 
+def _names_nothing(tool: str) -> Mapping[str, str]:
+    return {}
+
+
 def _size_of(message: Message) -> int:
     """How many characters of a message are taken apart."""
     match message:
@@ -612,13 +642,25 @@ def _words(text: str) -> tuple[list[str], list[bool]]:
     return words, begins
 
 
-def _written(value: Json) -> str:
+def written(value: Json) -> str:
     """A value as it is compared: with single blanks, and a number in its shortest form."""
     if isinstance(value, str):
         return spaced(value)
     if isinstance(value, float):
         return _plain_decimal(repr(value))
     return str(value)
+
+
+def declared_names(schema: Json) -> Iterator[str]:
+    """The names of fields that a schema declares, at any depth."""
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        yield from properties if isinstance(properties, dict) else ()
+        for inner in schema.values():
+            yield from declared_names(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from declared_names(inner)
 
 
 def _number(text: str) -> str | None:

@@ -11,7 +11,7 @@ older version leaves open counts as an outsider's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import UNSET
@@ -20,7 +20,7 @@ from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.json import Json
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.tool import Tool
-from .origins import is_trusted_field, trusted_fields
+from .origins import declared_names, is_trusted_field, trusted_fields
 
 NAME_MAX = 64
 """A text of more characters in a trusted field counts as an outsider's: an id or an address is shorter."""
@@ -59,7 +59,7 @@ def _is_harmless(value: Json, fields: Sequence[tuple[str, ...]], tool: Tool) -> 
     while waiting:
         names, item = waiting.pop()
         if isinstance(item, dict):
-            declared = frozenset([*_declared(tool.result), *(name for field in fields for name in field)])
+            declared = frozenset([*declared_names(tool.result), *(name for field in fields for name in field)])
             if any(key not in declared for key in item):
                 return False
             waiting += [((*names, key), each) for key, each in item.items()]
@@ -68,18 +68,6 @@ def _is_harmless(value: Json, fields: Sequence[tuple[str, ...]], tool: Tool) -> 
         elif isinstance(item, str) and item and (len(item) > NAME_MAX or not is_trusted_field(names, fields)):
             return False
     return True
-
-
-def _declared(schema: Json) -> Iterator[str]:
-    """The names of fields that a schema declares, at any depth."""
-    if isinstance(schema, dict):
-        properties = schema.get("properties")
-        yield from properties if isinstance(properties, dict) else ()
-        for inner in schema.values():
-            yield from _declared(inner)
-    elif isinstance(schema, list):
-        for inner in schema:
-            yield from _declared(inner)
 
 
 def _is_same(part: TextPart, value: Json | msgspec.UnsetType, fields: Sequence[tuple[str, ...]]) -> bool:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from fnmatch import translate
@@ -38,6 +38,7 @@ from .condition import VARIABLES, Condition, ConditionFailed, check_bounds
 from .origin_condition import OriginTest
 from .origins import (
     comes_from,
+    declared_names,
     inside,
     is_relied_on,
     is_user,
@@ -95,6 +96,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
         not_self: with `ask`, the person whom the run is on behalf of may not approve. None: that person may, unless
             `quorum` is above one. Where the rule says `not_self` and nobody knows whom the run is on behalf of, the
             call is denied.
+        final: with `allow`, the last word: the defence asks nobody about these calls; see `policy.defence`.
         where: the place in a file, for the record.
 
     >>> Rule("deny", tools="delete_*", reason="Nothing is deleted here.").then
@@ -115,6 +117,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
     quorum: int = 1
     expires_s: float | None = None
     not_self: bool | None = None
+    final: bool = False
     where: str = ""
 
     def __post_init__(self) -> None:
@@ -160,6 +163,8 @@ class Rule(Struct, frozen=True, omit_defaults=True):
                 "run is never one of them; leave not_self out",
                 quorum=self.quorum,
             )
+        if self.final and self.then != "allow":
+            raise UsageError("final belongs to a rule that allows: what a rule asks or denies stays so in any case")
         if self.then == "deny" and self.require is not None:
             raise UsageError("a rule that denies requires nothing to be looked up first")
 
@@ -332,7 +337,7 @@ class Rules:
             return _READS
         if tool.effects is None:
             return _UNDECLARED if tool.foreign else _PASSED
-        return _PASSED if tool.confirms and not tool.foreign else _EFFECT
+        return _PASSED if tool.confirms and not tool.foreign else EFFECT
 
 
 def _plain(name: str) -> str:
@@ -365,7 +370,7 @@ class _Case(Struct, dict=True):
 
     @cached_property
     def _declared(self) -> frozenset[str]:
-        return frozenset(_declared_names(self.tool.parameters))
+        return frozenset(declared_names(self.tool.parameters))
 
     @cached_property
     def _plain(self) -> dict[str, object]:
@@ -428,7 +433,9 @@ class _Ready:
             for name, given in _GIVEN.items()
             if (said := getattr(rule, name)) is not None and "*" not in (patterns := _several(said))
         ]
-        self._decision = Decision(rule.then, label, rule.reason, approvers, rule.quorum, rule.expires_s)
+        self._decision = Decision(
+            rule.then, label, rule.reason, approvers, rule.quorum, rule.expires_s, final=rule.final
+        )
         self._not_self = rule.then == "ask" and (rule.not_self or rule.quorum > 1)
         self._is_demanded = bool(rule.not_self)
         self._effects = rule.effects
@@ -540,18 +547,6 @@ class _Required:
         return Requirement(self._tool, arguments, fault, self._reason, self._parallel)
 
 
-def _declared_names(schema: Json) -> Iterator[str]:
-    """The names of fields that a schema declares, at any depth."""
-    if isinstance(schema, dict):
-        properties = schema.get("properties")
-        yield from properties if isinstance(properties, dict) else ()
-        for inner in schema.values():
-            yield from _declared_names(inner)
-    elif isinstance(schema, list):
-        for inner in schema:
-            yield from _declared_names(inner)
-
-
 def _several(patterns: Patterns) -> Collection[str]:
     return (patterns,) if isinstance(patterns, str) else patterns
 
@@ -581,7 +576,8 @@ _NOBODY_KNOWN = (
 _NO_OTHERS = "Another person than the one who began this has to approve it, and there are not enough others who may."
 _PASSED = Decision("allow", "default: passed by the developer")
 _READS = Decision("allow", "default: only reads")
-_EFFECT = Decision("ask", "default: a side effect", "This changes something outside the conversation.")
+EFFECT = Decision("ask", "default: a side effect", "This changes something outside the conversation.")
+"""The question of a tool that declares a side effect, where no rule fits."""
 _UNDECLARED = Decision("ask", "default: undeclared foreign tool", "This tool does not say what it changes.")
 DECLARED = "declared: needs approval"
 """The rule on record of a call that nobody but the tool itself wants approved."""

@@ -120,7 +120,7 @@ def _words(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors: 
     for level, ancestor in enumerate(ancestors):
         if ancestor.policy is None:
             continue
-        origins = partial(_first_known, lookups[level:])
+        origins = partial(first_known, lookups[level:])
         brought = partial(_all_brought, [own_facts[level].brought, facts.brought])
         theirs = msgspec.structs.replace(own_facts[level], agent=facts.agent, origins=origins, brought=brought)
         words.append(_named(ancestor.agent, _word_of(ancestor.policy, tool, call, theirs), level, ancestor))
@@ -154,7 +154,8 @@ def _together(words: Sequence[_Word]) -> Ruling:
     if words[-1].decision.verdict == "ask":  # what the tool declares is asked once, by the agent that has the tool
         asking = [word for word in asking if not word.declared or word is words[-1]]
     if not asking:
-        return Ruling(Decision("allow", "; ".join(word.decision.rule for word in words)), (), required)
+        final = all(word.decision.final for word in words)
+        return Ruling(Decision("allow", "; ".join(word.decision.rule for word in words), final=final), (), required)
     quorums = _needed(
         [Quorum(word.decision.approvers or (), word.decision.quorum, word.decision.not_by) for word in asking]
     )
@@ -215,7 +216,7 @@ def _least(quorums: Sequence[Quorum]) -> int:
     return max(sum(quorum.needs for quorum in named) if apart else 0, *(quorum.needs for quorum in quorums))
 
 
-def _first_known(lookups: Sequence[LookUp], arguments: JsonObject) -> Origins:
+def first_known(lookups: Sequence[LookUp], arguments: JsonObject) -> Origins:
     """The origins of arguments, as a run above the calling run sees them.
 
     What stands in the conversation of the run above has the origins that it has there. What the run above knows nothing

@@ -42,7 +42,7 @@ from ..core.json import JsonObject
 from ..core.message import Message, Reply
 from ..core.model import Request
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
-from ..core.policy import Ancestor, Answer, Approver, Facts, Policy
+from ..core.policy import Ancestor, Answer, Approver, Defence, Facts, Policy
 from ..core.process.tenant import acting_for
 from ..core.run.ending import is_afterword
 from ..core.run.ids import new_id
@@ -160,6 +160,7 @@ class ModelSide(Struct, frozen=True, kw_only=True):
         attachments: the media of the conversation, by handle.
         sample: has the run's own model answer a tool.
         price: the price of the model, where it is known.
+        asks_mandates: as in `RunContext`.
         lets_in: whether the user of the run may use its agent now; None where that can not change.
     """
 
@@ -167,6 +168,7 @@ class ModelSide(Struct, frozen=True, kw_only=True):
     begins: int = 0
     attachments: dict[str, MediaPart] = {}
     sample: Callable[[Request], Awaitable[Reply]] | None = None
+    asks_mandates: bool = False
     price: Price | None = None
     lets_in: Callable[[], bool] | None = None
 
@@ -188,6 +190,7 @@ class Runner:
         journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default.
         clock: the time.
         choice: how many of the tools a model is shown; all by default.
+        defence: as for `Agent`.
 
     Raises:
         BadTool: two tools of one name, or a bad schema (those of toolsets are seen when a run starts).
@@ -210,8 +213,10 @@ class Runner:
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
         choice: Choice = ALL,
+        defence: Defence | Literal["auto"] | None = None,
     ) -> None:
         self.name = name
+        self._defence = defence
         self.choice = choice
         self.tool_index = ToolIndex()
         self.limits = limits or Limits()
@@ -831,6 +836,7 @@ class Runner:
             peer=setting.peer,
             limits=self.limits,
             sample=model.sample,
+            asks_mandates=model.asks_mandates,
             price=model.price,
             trace=trace_id(run_id, started.trace),
             holder=setting.holder or holder_of(run_id, state, model.heard),
@@ -853,6 +859,7 @@ class Runner:
             coerce=self._coerce,
             extra=self._extra,
             lets_in=model.lets_in,
+            defence=self._defence,
         )
         asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
         catalog = await self.listing(state, context.attachments)()

@@ -254,6 +254,7 @@ class TaskQueue:
 
         said = [agent.name, run.conversation, msgspec.to_builtins(UserMessage.of(question))]
         said += [] if run.tool_choice is None else [msgspec.to_builtins(run.tool_choice)]
+        said += [] if run.mandate is None else [msgspec.to_builtins(run.mandate)]
         return await self._accept(User(run.tenant, run.principal), agent.name, options, said, begin, queued_max)
 
     async def accept_workflow(

@@ -12,12 +12,13 @@ from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, ScriptExhausted
 from ..core.event import CallSaid, Delta, TextDelta
 from ..core.interfaces import Context
-from ..core.json import Json
+from ..core.json import Json, JsonObject, dumps
 from ..core.message import Reply
 from ..core.model import Request
 from ..core.policy import Answer
 from ..core.run.pending import Pending
 from ..core.tool import Tool
+from ..policy.mandate import TITLE
 
 Said = str | ToolCall | Sequence[ToolCall] | Reply | Exception
 """One turn of a script: text, a call, several calls, a whole reply, or an error to raise."""
@@ -29,9 +30,12 @@ class ScriptedModel:
     Args:
         script: its turns in order, or a function of the request that returns the next one.
         name: its name in records.
+        mandate: what it says where it is asked for a mandate (`actum.Mandate`): a value, a text, or a function of the
+            request. None: nothing, so that the mandate is empty. No turn of the script.
 
     Attributes:
         requests: what it was asked, in order. `messages` of each is a copy of that moment.
+        mandates: how it was asked for mandates, in order.
         tells_usage: its replies use the tokens that the script says, and no others: nothing is estimated.
 
     Raises:
@@ -44,19 +48,36 @@ class ScriptedModel:
 
     tells_usage = True
 
-    def __init__(self, script: Sequence[Said] | Callable[[Request], Said], name: str = "scripted") -> None:
+    def __init__(
+        self,
+        script: Sequence[Said] | Callable[[Request], Said],
+        name: str = "scripted",
+        *,
+        mandate: JsonObject | str | Callable[[Request], Said] | None = None,
+    ) -> None:
         self.name = name
         self.requests: list[Request] = []
+        self.mandates: list[Request] = []
         self._script = script
+        self._mandate = mandate
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
-        self.requests.append(msgspec.structs.replace(request, messages=list(request.messages)))
-        said = self._next(request)
+        if (request.output_schema or {}).get("title") == TITLE:
+            self.mandates.append(request)
+            said = self._mandated(request)
+        else:
+            self.requests.append(msgspec.structs.replace(request, messages=list(request.messages)))
+            said = self._next(request)
         if isinstance(said, Exception):
             raise said
         reply = _as_reply(said)
         tell(reply, emit)
         return reply
+
+    def _mandated(self, request: Request) -> Said:
+        if callable(self._mandate):
+            return self._mandate(request)
+        return self._mandate if isinstance(self._mandate, str) else dumps(self._mandate)
 
     def _next(self, request: Request) -> Said:
         if callable(self._script):

@@ -43,6 +43,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         answers: the result of a call is the answer of the run; see `core.tool.Tool`.
         knowledge: the tool is a source of knowledge; see `core.tool.Tool`.
         outside: whether results may hold text that an outsider wrote; see `core.tool.Tool`.
+        named_by: which field of a record names the record; see `core.tool.Tool`.
         tasks: what holds for tasks that call the tool where a request says nothing: the table `[tools."name".tasks]`.
     """
 
@@ -56,6 +57,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     answers: bool | None = None
     knowledge: bool | None = None
     outside: bool | None = None
+    named_by: dict[str, str] | None = None
     tasks: TaskDefaults | None = None
 
     def __post_init__(self) -> None:
@@ -91,6 +93,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             answers=tool.answers if self.answers is None else self.answers,
             knowledge=tool.knowledge if self.knowledge is None else self.knowledge,
             outside=tool.outside if self.outside is None else self.outside,
+            named_by=tool.named_by if self.named_by is None else self.named_by,
             operator=tuple(dict.fromkeys((*tool.operator, *self.said))),
         )
 
@@ -249,7 +252,7 @@ def foreign(toolset: Toolset) -> Toolset:
     Args:
         toolset: the toolset.
     """
-    return _Shown(toolset, lambda tool: msgspec.structs.replace(tool, foreign=True))
+    return _Shown(toolset, lambda tool: msgspec.structs.replace(tool, foreign=True, operator=()))
 
 
 def combined(*toolsets: Toolset) -> Toolset:

@@ -24,6 +24,7 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         agent: the agent that is asked, by its name in `[agents]`.
         wake: the token of `wait` nodes that go on; a text with references.
         say: what the agent is told; a text with references.
+        mandate: what the agent is empowered to do after foreign text, such as the event itself: as `Mandate.of` reads.
         with_: the inputs of the workflow, with references; in the settings it is called `with`. Without it, the data of
             the event are the inputs.
         schedule: when, as a cron expression of five fields.
@@ -56,6 +57,7 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     agent: str = ""
     wake: str = ""
     say: str = ""
+    mandate: JsonObject | None = None
     with_: JsonObject | None = field(name="with", default=None)
     schedule: str = ""
     zone: str = "UTC"

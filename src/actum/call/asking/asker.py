@@ -35,6 +35,11 @@ class LiveApprover:
         self._later: set[str] = set()
         self.cancelled = False
 
+    @property
+    def is_there(self) -> bool:
+        """Whether somebody can be asked now."""
+        return self._approver is not None
+
     async def answer(self, pending: Pending) -> InputGiven | None:
         """The answer to an open question, on record; None when there is none now. Nobody is asked the same question
         twice.

@@ -142,7 +142,11 @@ async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[Check
         take(finding)
     for finding in _egress(settings.egress, os.environ):
         take(finding)
-    for finding in [await _agent(settings, name) for name in settings.agents] + await _memories(settings):
+    for finding in [
+        *[await _agent(settings, name) for name in settings.agents],
+        *await _memories(settings),
+        *await _defences(settings),
+    ]:
         take(finding)
     for name in settings.workflows:
         take(await _workflow(settings, name))
@@ -432,6 +436,32 @@ async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:
     if wrong:
         return CheckFinding("warn", "labels", "; ".join(wrong), "actum tools lint")
     return CheckFinding("ok", "labels", f"{len(settings.tool_labels)} for tools of others")
+
+
+async def _defences(settings: Settings) -> list[CheckFinding]:
+    """Which agents are defended against orders in foreign text, and what the defence can not know of their tools."""
+    found = [await _defence(each, f"agent {name}") for name, each in settings.of_agents.items()]
+    return found or [await _defence(settings, "the agent")]
+
+
+async def _defence(settings: Settings, whose: str) -> CheckFinding:
+    if settings.defence is not None and settings.defence.mandate == "off":
+        return CheckFinding("warn", "defence", f"off for {whose}", f'mandate = "model" in [defence] of {SETTINGS_FILE}')
+    try:
+        listed = await list_tools(load_tools(settings, Path.cwd()), settings.tool_labels)
+        has_servers = bool(find_servers(settings.mcp, os.environ).servers)
+    except ActumError as error:
+        return CheckFinding("warn", "defence", f"{whose}: {error}", "see `actum docs security`")
+    if not (settings.defence is not None or has_servers or any(tool.foreign or tool.outside for tool in listed)):
+        return CheckFinding("ok", "defence", f"{whose}: no tool brings foreign text")
+    lacks = {
+        "effects": [tool.name for tool in listed if tool.effects is None],
+        "sinks": [tool.name for tool in listed if not tool.reads_only and tool.sinks is None],
+        "outside": [tool.name for tool in listed if tool.reads_only and not tool.foreign and tool.outside is None],
+    }
+    told = "; ".join(f"no {name}: {', '.join(names[:5])}" for name, names in lacks.items() if names)
+    told = f"on for {whose}" + (f". What tools do not say: {told}" if told else "")
+    return CheckFinding("ok", "defence", told)
 
 
 def _trusted_clients(settings: Settings) -> CheckFinding:

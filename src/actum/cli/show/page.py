@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct
 from ...core.call import ToolResult
 from ...core.message import UserMessage
 from ...core.run.ids import child_id
+from ...core.run.mandate import MandateMade
 from ...core.run.noted import RecordKinds
 from ...core.run.record import (
     AgentChanged,
@@ -329,6 +330,8 @@ def _told(note: OtherEvent, record_kinds: RecordKinds) -> tuple[str, str]:
             return "tools", "the tools changed"
         case AgentChanged() as record:
             return "agent", f"went on with another agent {record.agent}: {', '.join(record.changed)}"
+        case MandateMade() as record:
+            return "mandate", record.line
         case Compacted() as record:
             return "summary", record.summary
         case Noted() as record:

@@ -22,6 +22,7 @@ from rich.tree import Tree
 from ...core.call import ToolCall
 from ...core.message import UserMessage
 from ...core.run.ids import child_id
+from ...core.run.mandate import MandateMade
 from ...core.run.plan import latest_plan, lines_of
 from ...core.run.record import (
     AgentChanged,
@@ -273,6 +274,8 @@ class _Branches:
                 return styled(("the tools changed", "dim"))
             case AgentChanged() as record:
                 return _line(f"went on with another agent {record.agent}", ", ".join(record.changed), "red")
+            case MandateMade() as record:
+                return _line("the user asked for", record.line, "", self._after(note.at))
             case Compacted() as record:
                 return _line("summary of what was before", record.summary, "")
             case Noted() as record:

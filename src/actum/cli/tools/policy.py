@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from ...call.plan import PolicyInputs, fit
@@ -16,12 +17,14 @@ from ...compose.agents import list_tools, open_policy
 from ...compose.journals import journal_path
 from ...compose.settings import MEMORY, Settings
 from ...compose.tools import load_tools
-from ...core.call import ToolCall
+from ...core.call import TextPart, ToolCall, ToolResult
 from ...core.errors import InvalidArguments, UsageError
 from ...core.json import Json, JsonObject
-from ...core.message import UserMessage
-from ...core.policy import Decision, Facts
+from ...core.message import ToolMessage, UserMessage
+from ...core.policy import Decision, Defence, Facts
+from ...policy.defence import judge
 from ...policy.file import PolicyFile, lint
+from ...policy.mandate import Mandate
 from ...policy.origins import OriginIndex
 from ...policy.rules import Look, Rules
 from .. import options
@@ -38,6 +41,8 @@ from ..show.trace import call_line
 
 app = typer.Typer(help="Try a policy on a call, and check it.", no_args_is_help=True)
 
+READ = "foreign tool"
+"""Stands for the tool that returned what `--read` says. No tool has this name."""
 ENDS_WITH = {"allow": DONE, "ask": PAUSED, "deny": FAILED}
 STYLE = {"allow": "bold green", "ask": "bold magenta", "deny": "bold red"}
 
@@ -51,6 +56,15 @@ def explain(
     asked: Annotated[
         list[str] | None, typer.Option("--said", metavar="TEXT", help="What the user said, for trusted(). Repeatable.")
     ] = None,
+    read: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--read", metavar="TEXT", help="What a foreign tool has returned by then: JSON, or a text. Repeatable."
+        ),
+    ] = None,
+    mandate: Annotated[
+        str, typer.Option("--mandate", metavar="JSON", help="What the user asked for, for the defence after --read.")
+    ] = "",
     role: Annotated[list[str] | None, typer.Option(metavar="ROLE", help="A role of the user; may be repeated.")] = None,
     agent: Annotated[str, typer.Option(metavar="NAME", help="The agent that makes the call.")] = "agent",
     key: Annotated[str, typer.Option(metavar="ID", help="The id of the API key that was used.")] = "",
@@ -72,16 +86,35 @@ def explain(
         call, _ = fit(ToolCall("call_1", name, arguments), bound, PolicyInputs(policy=opened))
     except InvalidArguments as error:
         raise UsageError(str(error)) from None
-    heard = OriginIndex([UserMessage.of(said(text)) for text in asked or []], lambda tool: ())
+    told = [UserMessage.of(said(text)) for text in asked or []]
+    heard = OriginIndex([*told, *(_read(said(text)) for text in read or [])], lambda tool: ())
     facts = Facts(
-        principal=user or who(), roles=tuple(role or ()), agent=agent, key_id=key, now=time.time(), origins=heard.of
+        principal=user or who(),
+        roles=tuple(role or ()),
+        agent=agent,
+        key_id=key,
+        now=time.time(),
+        origins=heard.of,
+        titles=heard.titles,
+        brought=lambda: (READ,) if read else (),
+        mandate=Mandate.of(said(mandate)).checked({tool.name: tool for tool in listed}).calls if mandate else (),
     )
     looks, decision = opened.explain(bound.tool, call, facts)
+    if (read or mandate) and (settings.defence or Defence()).mandate != "off":
+        decision = judge(bound.tool, call, decision, facts, heard.of).decision
     if as_json:
         terminal.json(_as_json(call, looks, decision))
     else:
         _show(terminal, call, looks, decision)
     return ENDS_WITH[decision.verdict]
+
+
+def _read(text: str) -> ToolMessage:
+    """What a foreign tool has returned."""
+    try:
+        return ToolMessage(READ, ToolResult("", structured=msgspec.json.decode(text)))
+    except (msgspec.DecodeError, RecursionError):
+        return ToolMessage(READ, ToolResult("", (TextPart(text),)))
 
 
 @app.command("lint")

@@ -53,6 +53,7 @@ from ..provenance import Origins, Source
 from ..tool import Tool, ToolChoice
 from ..user import User
 from .handed_over import HandedOver
+from .mandate import MandatedCall, MandateMade
 from .node_records import NodeBegan, NodeLeft
 from .pending import AskedKind, Pending
 from .task import TaskOptions, TaskState
@@ -182,6 +183,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         window: the number of latest runs of the conversation that are told; 0 for all.
         outside: what had brought text that an outsider may have written to the conversation when this run began, or to
             the run above; None where that is not on record. See `policy.outside`.
+        mandate: the mandate that was given with the question; None where the run's model is asked.
     """
 
     agent: str
@@ -229,6 +231,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     recalled: tuple[Recalled, ...] = ()
     window: int = 0
     outside: tuple[str, ...] | None = None
+    mandate: tuple[MandatedCall, ...] | None = None
 
     @property
     def belongs_to(self) -> str:
@@ -772,6 +775,7 @@ Record = (
     | InputGiven
     | CallParked
     | Sampled
+    | MandateMade
     | Compacted
     | NodeBegan
     | NodeLeft

@@ -14,7 +14,7 @@ import inspect
 import threading
 import typing
 import warnings
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Generic, Self, overload
 
 import msgspec
@@ -67,6 +67,7 @@ class FunctionTool(Generic[P, R]):
         title: str = "",
         version: str = "",
         outside: bool | None = None,
+        named_by: Mapping[str, str] | None = None,
     ) -> None:
         inner: Callable[..., R] = function.__func__ if isinstance(function, staticmethod | classmethod) else function
         self._function = function
@@ -94,6 +95,7 @@ class FunctionTool(Generic[P, R]):
             title=title,
             version=version,
             outside=outside,
+            named_by=dict(named_by or {}),
         )
         _check(self.definition)
         functools.update_wrapper(self, inner, updated=())
@@ -225,6 +227,7 @@ def tool(
     title: str = "",
     version: str = "",
     outside: bool | None = None,
+    named_by: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make a function a tool: its name, description and JSON Schema come out of signature, annotations and docstring.
@@ -253,6 +256,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         version: of the function's code, as in `version="2"`. An approval that was given for another version does not
             hold: a person is asked again.
         outside: results may hold text that an outsider wrote, such as a mail or a page; see `core.tool.Tool`.
+        named_by: which field of a record in the result names the record: `{"id": "title"}`; see `core.tool.Tool`.
 
     Raises:
         BadTool: a model could not be told of it; the message says what to write instead.

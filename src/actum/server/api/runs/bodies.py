@@ -62,6 +62,8 @@ class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tool_choice: whether the run must call a tool: `auto`, `none`, `required` or a tool's name (the run begins with
             a call), or the names of the only tools that it may call; null for what the agent's settings say.
         memory: false for a run that is told nothing of the user's memory and is never found there.
+        mandate: what the user's request empowers the agent to do, such as `{"calls": [{"tool": "send_mail"}]}`; null to
+            have the model asked where it matters.
         version: the number of a publication of the agent; 0 for the one in use, or the one that is tried on a share of
             the users to which the caller belongs.
     """
@@ -72,6 +74,7 @@ class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
     attachments: Annotated[tuple[AttachedFile, ...], Meta(max_length=64)] = ()
     tool_choice: Name | Annotated[tuple[Name, ...], Meta(min_length=1, max_length=1000)] | None = None
     memory: bool = True
+    mandate: JsonObject | None = None
     version: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
 
 
@@ -333,6 +336,7 @@ EventType = Literal[
     "started",
     "tools_changed",
     "agent_changed",
+    "mandate_made",
     "model_replied",
     "calls_requested",
     "intended",

@@ -67,6 +67,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     api.check_question(agent, question)
     try:
         await agent.checked_choice(body.tool_choice)
+        await agent.checked_mandate(body.mandate)
     except UsageError as error:
         raise Refusal(422, "invalid", "{why}", why=error) from None
     if sum(len(each.data) for each in body.attachments) > FILE_BYTES_MAX:
@@ -74,7 +75,9 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
     if body.execute_async and body.attachments:
         raise Refusal(422, "invalid", "attachments: a task takes no files. Ask without execute_async.")
     if body.execute_async:
-        return await accept_run(api, asked, agent, question, body.session, body.tool_choice, memory=body.memory)
+        return await accept_run(
+            api, asked, agent, question, body.session, body.tool_choice, memory=body.memory, mandate=body.mandate
+        )
     await api.begin(
         start,
         lambda emit: agent.run(
@@ -89,6 +92,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
             request=start.request,
             tool_choice=body.tool_choice,
             memory=body.memory,
+            mandate=body.mandate,
             emit=emit,
         ),
     )

@@ -15,6 +15,7 @@ from ....core.errors import JournalError
 from ....core.identity import Identity
 from ....core.json import JsonObject
 from ....core.message import Usage
+from ....core.run.mandate import MandateMade
 from ....core.run.node_records import NodeBegan, NodeLeft
 from ....core.run.noted import NO_KINDS, RecordKinds
 from ....core.run.pending import Pending
@@ -228,6 +229,8 @@ class EventFold:
                 event = self._event(entry, "ended", text=_words(record), usage=record.usage)
                 return structs.replace(event, status=record.status, reason=record.reason)
             case _:
+                if isinstance(record, MandateMade):
+                    return self._event(entry, "mandate_made", text=record.line)
                 return self._event(entry, _RARE.get(str(record.__struct_config__.tag), "other"))
 
     def _of_call(

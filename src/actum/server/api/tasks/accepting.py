@@ -63,6 +63,7 @@ async def accept_run(
     tool_choice: ChosenTools | None = None,
     *,
     memory: bool = True,
+    mandate: JsonObject | None = None,
 ) -> ApiReply:
     """Accept a question to an agent as a task."""
     who = asked.who
@@ -80,6 +81,7 @@ async def accept_run(
                 key_id=who.key_id,
                 tool_choice=tool_choice,
                 memory=memory,
+                mandate=mandate,
             ),
             is_published=agent.runner.is_published,
         )
