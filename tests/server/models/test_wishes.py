@@ -37,7 +37,7 @@ REFUSED: list[tuple[str, dict[str, object], str]] = [
     ("gemini", {"generationConfig": {"responseModalities": ["IMAGE"]}}, "generationConfig.responseModalities"),
     ("gemini", {"cachedContent": "cachedContents/1"}, "cachedContent"),
 ]
-TOO_MUCH = {"metadata": {str(number): {} for number in range(9_000)}}
+TOO_MUCH: dict[str, object] = {"metadata": {str(number): {} for number in range(9_000)}}
 REFUSED += [("responses", TOO_MUCH, "metadata"), ("chat", TOO_MUCH, "metadata"), ("messages", TOO_MUCH, "metadata")]
 LOST: list[tuple[str, dict[str, object], list[str]]] = [
     ("chat", {"frequency_penalty": 0.5, "service_tier": "flex"}, ["frequency_penalty", "service_tier"]),
