@@ -19,7 +19,7 @@ class Origin(Struct, frozen=True, omit_defaults=True):
         source: who brought it.
         tool: for a tool's result, the tool.
         field: for a tool's result, the path of the field in it; empty for its text.
-        trusted: the tool is declared to be trusted with what stands there.
+        trusted: the tool is declared to be trusted with this field or text.
         part: only a part of the value came from there. A value of several parts has the origins of all of them, and
             says nothing of the value as a whole.
         unsearched: the value was not looked for everywhere, since the call holds too much: it may have come from

@@ -1,4 +1,4 @@
-"""A plan of a model: steps, each with how it stands. It stands on record as the calls of one tool, `update_plan`."""
+"""A plan of a model: steps, each with its status. A plan is on record as the calls of one tool, `update_plan`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class PlanStep(Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         step: what is to be done, in the model's words.
-        status: how it stands; `waiting` is for the user.
-        note: why it failed or was dropped, or for what it waits.
+        status: the state of the step; `waiting` means that it waits for the user.
+        note: why the step failed or was dropped, or what it waits for.
     """
 
     step: str
