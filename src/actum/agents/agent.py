@@ -636,7 +636,7 @@ class Agent(AgentParts, Generic[Output]):
             conversation: its id.
             keep: how many of its latest runs stay as they are. None: two, or none where the conversation is too long
                 for the model.
-            principal, tenant, owner: on whose behalf, and whose conversation it is; as for `run`.
+            principal, tenant, owner: the user who asks, and the owner of the conversation; as for `run`.
 
         Returns:
             The summary.
@@ -798,8 +798,9 @@ class Agent(AgentParts, Generic[Output]):
         """Go on with a run.
 
         Args:
-            by: on whose behalf it is taken up.
-            is_own: the run is nobody's child. Of a child, the agent above has been compared, with all agents below it.
+            by: the user on whose behalf the run is taken up.
+            is_own: no call of another run started this run. For a run that a call started, the agent above has been
+                compared already, with all agents below it.
         """
         parts = await self.parts() if is_own and self._named.made is not None else {}
         change: AgentChanged | None = None

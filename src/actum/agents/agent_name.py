@@ -86,7 +86,7 @@ class AgentName(Struct, frozen=True):
             latest: what the run's record says of the agent that carried the run out last.
             name: the name of this agent.
             parts: the digests of this agent's parts.
-            by: on whose behalf the run is taken up.
+            by: the user on whose behalf the run is taken up.
             accept: whether the run goes on all the same.
 
         Raises:

@@ -26,7 +26,7 @@ from ..memory.memory import Memory, MemoryWord
 from ..runs.tool_search import SEARCH_TOOL
 
 PART_CHARS = 32
-"""128 bits of each part's digest stand on record."""
+"""The number of characters of each part's digest on record: 128 bits."""
 
 _sorted = msgspec.json.Encoder(order="sorted")
 

@@ -287,7 +287,7 @@ class AgentParts:
         return await self._named.parts(self.runner, self.model.name, self._dialect, conversation, values)
 
     async def _recorded(self) -> AgentFields:
-        """What stands on record of an agent that has a name."""
+        """The record of an agent that has a name."""
         if self._named.made is None:
             return {}
         parts = await self.parts()
@@ -308,8 +308,8 @@ class AgentParts:
         return other
 
     def with_client_tools(self, tools: Sequence[Tool], answer_schema: JsonObject | None = None) -> Self:
-        """The same agent with the tools of a client of a server beside its own, for one run. They are no part of the
-        agent, and stand on record with the run: `resume` of the agent finds them there.
+        """The same agent with the tools of a client of a server beside its own, for one run. They are not part of the
+        agent. They are on record with the run, where `resume` finds them.
 
         Args:
             tools: bare definitions. A call of such a tool pauses the run until its result is given.

@@ -31,7 +31,7 @@ FOLLOWED_MAX = 32
 begins.
 """
 _FINAL = frozenset({"denied", "expired"})
-"""A call that stands so is never made."""
+"""A call in one of these states is never made."""
 
 
 class News(Struct, frozen=True):

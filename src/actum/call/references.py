@@ -188,7 +188,7 @@ class Links:
         try:
             order.prepare()
             return
-        except CycleError:  # what stands before the circles comes all the same
+        except CycleError:  # the part before the circles is valid all the same
             possible: set[int] = set()
             while ready := order.get_ready():
                 possible.update(ready)

@@ -581,7 +581,7 @@ class _Typed:
                 terminal.line(name, _text(value))
 
     def _beside(self, terminal: Terminal, body: Struct | JsonObject | None) -> Sequence[AnswerText]:
-        """Tell a person what stands beside a table."""
+        """Tell a person the remarks beside a table."""
         told = self._command.beside(body) if self._command.beside is not None else ()
         say(terminal, told)
         return told

@@ -198,7 +198,7 @@ class ModelConnections:
         """Ask a model once. Nothing is kept.
 
         Args:
-            tenant: on whose behalf.
+            tenant: the tenant that asks.
             row: the connection as it would be.
             key: the key that is tried; empty for the one that the connection would have.
 

@@ -238,9 +238,9 @@ async def built(
     Args:
         settings: as read.
         opened: the one journal of the server.
-        entered: who may come in.
-        login: the door at which people log in; None where there is none.
-        who: on whose behalf a caller without a key is served.
+        entered: who may use the server.
+        login: the routes at which people log in; None where there are none.
+        who: the user on whose behalf a caller without a key is served.
         reread: reads the settings anew when the process is told to; None where nothing can change.
 
     Raises:

@@ -46,7 +46,7 @@ def voter(principal: str, *, tenant: str | None, roles: Collection[str] = (), ru
         principal: the name of the person.
         tenant: the tenant that the person belongs to; None where a program vouches for the name alone, so that the name
             counts as one of the run's tenant.
-        roles: the roles with which the person comes in.
+        roles: the roles of the person.
         run_tenant: the tenant of the run.
 
     >>> sorted(voter("ada", tenant="north", roles=["boss"], run_tenant="north").names)

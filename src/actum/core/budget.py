@@ -103,7 +103,7 @@ class Budget:
         prices: of models, for those below which have none of their own.
         above: the run whose call started this one.
         call: the idempotency key of that call.
-        way: what stands above this run in other programs, where it is the first here.
+        way: the runs above this one in other programs, where this run is the first here.
 
     Attributes:
         left_s: tells how many seconds this run may still take; None where it has no end.
@@ -175,7 +175,7 @@ class Budget:
             )
 
     def way_down(self, *, shares_calls: bool = False) -> Way:
-        """What another program is told that makes a run for a call of this one: what stands above its run.
+        """What another program that makes a run for a call of this one is told: the runs above its run.
 
         Args:
             shares_calls: the other program's run is that of an agent, which may make as many calls as are left here.

@@ -25,7 +25,7 @@ class Holder:
     """Somebody for whom toolsets keep things open between calls. Two of the same user and name mean the same.
 
     Args:
-        principal: on whose behalf; empty for nobody known.
+        principal: the user on whose behalf the holder acts; empty for nobody known.
         name: who it is, such as `conversation:c1`, `run:run_1`, or `client:` and an id that nobody can guess.
         called: tells the names of the tools that were already called with success on its record.
         alone: what is kept for it is never handed to another holder, but ended.

@@ -1,4 +1,4 @@
-"""`Identity`: on whose behalf a request is made, with roles and scopes.
+"""`Identity`: the user on whose behalf a request is made, with roles and scopes.
 
 The text of a key or token is never part of an `Identity`. How a key or token is checked is in `server/verifier.py`.
 """
@@ -23,7 +23,7 @@ Usable = Literal["tool", "model", "agent"]
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """On whose behalf a client speaks.
+    """The user on whose behalf a client speaks, and what the client may do.
 
     Attributes:
         principal: the user.

@@ -99,7 +99,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def recorded(self) -> JsonObject:
-        """The settings as they stand on record: those that are set, without headers, which may hold a key."""
+        """The settings in their form on record: those that are set, without headers, which may hold a key."""
         said: JsonObject = msgspec.to_builtins(msgspec.structs.replace(self, headers={}))
         return said
 

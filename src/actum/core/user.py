@@ -1,4 +1,4 @@
-"""On whose behalf something is done. Two tenants may each have a user `ann`: these are two users."""
+"""The user on whose behalf something is done. Two tenants may each have a user `ann`: these are two users."""
 
 from __future__ import annotations
 

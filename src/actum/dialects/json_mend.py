@@ -116,7 +116,7 @@ class Reader:
         self._notes[repair] = None
 
     def problem(self, expected: str) -> JsonProblem:
-        """The error for what stands here."""
+        """The error for the text at this place."""
         return JsonProblem(f"{expected} was expected at character {self.at} of {len(self.text)}")
 
     def _step(self) -> None:
@@ -203,7 +203,7 @@ class Reader:
         return value
 
     def _ended(self, closer: str, *, after_item: bool) -> bool:
-        """Pass over what stands between two items, or the end; True at the end."""
+        """Pass over the text between two items, or the end; True at the end."""
         self.skip()
         comma = self.take(_COMMA) if after_item else ""
         if comma == "，":

@@ -66,7 +66,7 @@ class ToolNames:
         return name, tool.description if name == tool.name else f"{tool.name}: {tool.description}"
 
     def back(self, wire: str) -> str:
-        """The tool that is meant by a name that came in."""
+        """The tool that a name on the wire means."""
         return self._tools.get(wire, wire)
 
     def may_go_on(self, wire: str) -> bool:

@@ -26,14 +26,14 @@ from ..runs.options import RunOptions
 from ..runs.runner import Runner
 
 NAME = "interop"
-"""What stands on record in the place of an agent's name."""
+"""The name on record, in the place of an agent's."""
 
 
 class CallOptions(TypedDict, total=False):
     """How the calls of a framework are made.
 
     Attributes:
-        principal, tenant, roles: on whose behalf, as for `Agent.run`.
+        principal, tenant, roles: the user on whose behalf calls are made, as for `Agent.run`.
         journal, policy, secrets: as for `Agent`.
     """
 

@@ -172,7 +172,7 @@ def to_tools(tools: Toolish | Sequence[Toolish], **options: Unpack[CallOptions])
 
     Args:
         tools: an agent, a toolset or a function, or a list as for `Agent(tools=...)`.
-        options: on whose behalf (`principal`, `tenant`, `roles`), and as for `Agent`: `journal`, `policy`, `secrets`.
+        options: the user (`principal`, `tenant`, `roles`), and as for `Agent`: `journal`, `policy`, `secrets`.
 
     Raises:
         UsageError, BadTool: the tools can not be used; the message says why.

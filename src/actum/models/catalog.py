@@ -49,7 +49,7 @@ _FAMILIES = (
 """How the names of a family of models begin, and where the family is found; the first row that fits."""
 
 _TAG = re.compile(r"latest|[\d.]+[bm](-\S+)?")
-"""What stands behind the colon in the name of a model of Ollama, as in `qwen3:8b`."""
+"""The text behind the colon in the name of a model of Ollama, as in `qwen3:8b`."""
 
 
 def meant(name: str, providers: Collection[str], others: Collection[str]) -> str:

@@ -42,7 +42,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def way(self) -> Way:
-        """What stands above the run in other programs. A `tracestate` without a `traceparent` says nothing."""
+        """The runs above the run in other programs. A `tracestate` without a `traceparent` says nothing."""
         return way_in(self.tracestate) if checked_traceparent(self.trace) else NO_WAY
 
     def checked(self) -> Self:

@@ -427,7 +427,7 @@ class Run:
         try:
             answer = await self._asker.answer(pending)
         except CanNotBeAsked:
-            return None  # the question stands on record, for somebody who can
+            return None  # the question is on record, for somebody who can
         return None if answer is None else answer.text
 
     def outcome(self, ref: CallRef, call: ToolCall) -> ToolResult:

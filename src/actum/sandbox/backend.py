@@ -54,7 +54,7 @@ class JailBackend(Protocol):
 
 
 class NoJail(Struct, frozen=True):
-    """What stands where there is no backend: nothing is run.
+    """The jail where there is no backend: nothing is run.
 
     Attributes:
         system: the name of the system, for people.

@@ -659,7 +659,7 @@ class TreeWatch:
         return max(sum(self.cpu_of.values()), kernel.children_user + kernel.children_system)
 
     def below(self) -> list[int]:
-        """All processes of the jail: what stands below the command, and what lost its parent and fell to us."""
+        """All processes of the jail: those below the command, and those that lost their parent and fell to us."""
         found: list[int] = []
         above = [os.getpid()]
         while above:

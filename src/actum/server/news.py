@@ -74,7 +74,7 @@ class NewsRoutes:
         return [PATH]
 
     def take_keys(self, scope: Scope) -> list[str]:
-        """No key is shown here. What stands where a key of this server would stand is the agent's signature."""
+        """No key is shown here: the header for a key of this server holds the agent's signature."""
         if scope["path"] == PATH:
             shown = [value for name, value in scope["headers"] if name == b"authorization"]
             scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"authorization"]

@@ -1,4 +1,4 @@
-"""Streams that are open: each ends soon after the key, or the session, with which its reader came in has ended.
+"""Streams that are open: each ends soon after the key, or the session, of its reader has ended.
 
 A key is checked when a request comes. A stream of events may be read for hours after that, so one task looks again at
 the keys of all open streams. A stream of a caller who showed no key ends when the first key was made. Only what a
@@ -40,10 +40,10 @@ class Endings(Protocol):
     """Knows of one kind of key, or of sessions, which have ended. `StoredKeys` is one."""
 
     async def has_ended(self, identity: Identity) -> bool:
-        """Whether that with which somebody came in has ended since.
+        """Whether the key or session of a client has ended since.
 
         Args:
-            identity: who came in; False where they came in by something of another kind.
+            identity: the identity of the client; False where its key or session is of another kind.
 
         Raises:
             JournalError: nobody can tell now.
@@ -51,7 +51,7 @@ class Endings(Protocol):
 
 
 class KeyEnded(ActumError):
-    """The key, or the session, with which somebody came in has ended."""
+    """The key, or the session, of a client has ended."""
 
     def __init__(self) -> None:
         super().__init__("the key has ended")

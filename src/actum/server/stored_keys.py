@@ -86,12 +86,12 @@ class StoredKeys:
         return [key for key, _ in self._keys.values()]
 
     async def has_ended(self, identity: Identity) -> bool:
-        """Whether the key with which somebody came in was revoked or has ended since.
+        """Whether the key of a client was revoked or has ended since.
 
         For streams that outlive the request in which the key was shown.
 
         Args:
-            identity: who came in; with a token of another kind the answer is False.
+            identity: the identity of the client; with a token of another kind the answer is False.
 
         Raises:
             JournalError: the database can not be asked.
@@ -102,8 +102,7 @@ class StoredKeys:
         return key is not None and not await self._is_valid(key)
 
     async def identity(self, key_id: str) -> Identity | None:
-        """On whose behalf a client speaks that showed a key before; None when the key is unknown, was revoked or has
-        ended.
+        """The identity of a client that showed a key before; None when the key is unknown, was revoked or has ended.
 
         Args:
             key_id: the id of the key.

@@ -67,7 +67,7 @@ async def wants_token(verifier: Verifier | None) -> bool:
 
 
 def identity_of_key(key: Key) -> Identity:
-    """On whose behalf a client speaks that has shown this key."""
+    """The identity of a client that has shown this key."""
     return Identity(
         principal=key.principal or key.id,
         roles=key.roles,

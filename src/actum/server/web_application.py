@@ -1,5 +1,5 @@
 """The application: route groups put together into one web application, with one look at each request before its route
-group hears of it.
+group gets the request.
 
     application = WebApplication([service.door()], WebApplicationSettings(access=access, host="127.0.0.1"))
     application.app            # for any ASGI server; `web.serve` runs uvicorn

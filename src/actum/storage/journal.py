@@ -831,7 +831,7 @@ _COUNTED = frozenset({"tenant", "kind", "agent", "model", "status"})
 _RARE = 1_000
 """How many rows of a mark are counted, to find the mark with the fewest rows."""
 _UNDER_WAY = ("running", "waiting", "paused")
-"""Runs that stand so are not in the table `counted`: see `schema`."""
+"""Runs with these states are not in the table `counted`: see `schema`."""
 
 
 def _waiting(wanted: Mapping[str, object]) -> Conditions:

@@ -1,4 +1,4 @@
-"""What stands beside the journal in memory: the same tables as beside every other journal, in one SQLite database that
+"""The tables beside the journal in memory: the same tables as beside every other journal, in one SQLite database that
 lives in the memory of this process. It is gone when the process ends.
 """
 
@@ -70,7 +70,7 @@ class MemoryKeyChanges:
 
 
 class BesideMemory:
-    """What stands beside a journal in memory.
+    """The tables beside a journal in memory.
 
     Args:
         now: the time, in seconds since 1970.

@@ -307,7 +307,7 @@ def _introduce(connection: psycopg.Connection) -> tuple[Row, int]:
 
 
 def address(url: str) -> str:
-    """A journal's address as it may be shown: without the password, and without what stands behind `?`.
+    """A journal's address as it may be shown: without the password, and without the part behind `?`.
 
     >>> address("postgresql://ann:secret@host:5432/runs?sslmode=require")
     'postgresql://ann@host:5432/runs'

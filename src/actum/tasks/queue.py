@@ -1,4 +1,4 @@
-"""`TaskQueue`: accepts tasks, tells how they stand, cancels them, and begins dead ones again.
+"""`TaskQueue`: accepts tasks, tells their state, cancels them, and begins dead ones again.
 
     queue = TaskQueue(journal, clock=SystemClock(), dispatcher=dispatcher)
     line = await queue.accept_call(runner, ToolCall("call", "add", {"a": 1, "b": 2}), TaskOptions(max_retries=3))
@@ -318,8 +318,8 @@ class TaskQueue:
         """Accept a task of a user.
 
         Args:
-            user: on whose behalf.
-            name: under which the run stands on record.
+            user: the user on whose behalf the task runs.
+            name: the name of the run on record.
             options: what was asked for.
             said: what the task is to do, for its digest.
             begin: puts the task on record.
@@ -429,8 +429,7 @@ class TaskQueue:
 
         Args:
             run_id: the task.
-            tenant, principal: on whose behalf somebody asks; None where the program itself asks, or for all principals
-                of a tenant.
+            tenant, principal: the user who asks; None where the program itself asks, or for all principals of a tenant.
 
         Raises:
             UnknownName: there is no such task of this user.

@@ -2,7 +2,7 @@
 
     from actum.toolsets import FunctionToolset, Wrapper
 
-What stands here is loaded when it is asked for.
+The names of this package are loaded when they are used.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class ScriptHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
-    """One parameter of a script, and how it stands among the words of a command line.
+    """One parameter of a script, and its place among the words of a command line.
 
     Attributes:
         name: of the parameter.

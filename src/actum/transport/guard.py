@@ -2,8 +2,8 @@
 
 An address must be https and must lead to the open internet after its name was looked up. The connection goes to the
 very IP address that was looked at, so that a name can not lead elsewhere the second time. What the operator wrote into
-`[egress]` holds for everybody: `deny` closes, `allow` leaves open only what stands there, `private` opens addresses
-inside.
+`[egress]` holds for everybody: `deny` closes, `allow` leaves open only the addresses that it lists, `private` opens
+addresses inside.
 
 An address that a person set up (the `own` server, and who else is said to be `named`) may be private, and plain http
 at its own scheme, host and port. Where the own server runs on this machine, plain http to this machine is let through

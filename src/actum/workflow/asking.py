@@ -54,7 +54,7 @@ Ask = Callable[[Request], Awaitable[Reply]]
 
 
 def inputs_of(node: GraphNode, given: JsonObject) -> JsonObject:
-    """What stands on record of a node that asks a model.
+    """The inputs on record of a node that asks a model.
 
     Args:
         given: the values of its expressions.

@@ -66,7 +66,7 @@ class ConversationState(Struct, frozen=True, kw_only=True):
             )
 
     def within(self, started: Started, journal: Journal) -> Started:
-        """The first record of a run that begins while the conversation stands so."""
+        """The first record of a run that begins in this state of the conversation."""
         variables, kept = self.kept_in(journal)
         return msgspec.structs.replace(
             started,
@@ -78,7 +78,7 @@ class ConversationState(Struct, frozen=True, kw_only=True):
         )
 
     def read(self, journal: Journal) -> ConversationRead:
-        """The record of a run that was queued, and begins while the conversation stands so."""
+        """The record of a run that was queued, and begins in this state of the conversation."""
         variables, kept = self.kept_in(journal)
         return ConversationRead(
             previous=self.previous,

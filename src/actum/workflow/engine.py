@@ -432,7 +432,7 @@ class WorkflowEngine:
         """Tell the flow the outcome of a node, and tell the user what can be said then.
 
         Args:
-            is_new: it did not stand on record before.
+            is_new: whether the outcome was not on record before.
         """
         self._flow.took(due.path, outcome)
         if self._say_order.is_over:

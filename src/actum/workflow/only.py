@@ -20,7 +20,7 @@ from .definition.settings import EachNode
 from .load import read_definition
 
 PINNED = "pinned"
-"""The input that holds the pinned values, and what stands around a node that speaks of `item`."""
+"""The input that holds the pinned values, and the name of the container around a node that uses `item`."""
 _VARIABLES = "pinned_variables"
 
 

@@ -1,7 +1,7 @@
 """What an `http` node sends: each value of the workflow is bound by the rule of its place in the request. So are values
 in texts for tools whose parameters declare a grammar.
 
-Values are bound twice, by the same rules: first those of the workflow, which stand on record; then, at the moment of
+Values are bound twice, by the same rules: first those of the workflow, which are on record; then, at the moment of
 sending, the secrets.
 """
 

@@ -66,7 +66,7 @@ def verifier(
 
 
 def local(settings: Settings) -> Identity:
-    """On whose behalf a program without a key speaks: the user of this process."""
+    """The identity of a program without a key: the user of this process."""
     return doors.Identity(principal=who(), speaks_for="user" if LOCAL_CLIENT in settings.speaks_for_user else "")
 
 

@@ -101,8 +101,8 @@ async def run(
         settings: as read.
         reread: reads the settings of the server anew.
         key_env: the variable of `--key-env`.
-        insecure: whether others than this machine may come in without a key.
-        wants_key: whether nobody comes in without a key or a session, also on this machine.
+        insecure: whether other machines may use the server without a key.
+        wants_key: whether everybody needs a key or a session, also on this machine.
         begun: is called with the journal and the address as soon as the server listens.
 
     Returns:
@@ -121,7 +121,7 @@ async def run(
     async with options.journal(settings) as opened:
         login = open_login(settings, opened, os.environ)
         if (login is not None or wants_key) and access.verifier is None:
-            # A person who comes in is told apart from all others: nobody comes in without a word, also on this machine.
+            # Persons are told apart: everybody needs a key or a session, also on this machine.
             access = structs.replace(access, verifier=doors.Authenticator([]), insecure=False)
         entered = await entrance(access, opened, place_of(reached.http)[0], scopes=ALL_SCOPES)
         async with built(settings, opened, entered, login, _operator(settings), reread) as (serving, agents):

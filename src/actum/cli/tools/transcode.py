@@ -78,7 +78,7 @@ def _pass_on(
 
 
 def _input() -> Iterator[bytes]:
-    """What comes in, as soon as it does."""
+    """The input, as soon as it comes."""
     stdin = cast(BufferedReader, sys.stdin.buffer)
     while piece := stdin.read1(CHUNK_BYTES):
         yield piece

@@ -190,8 +190,8 @@ class TaskLine(Struct, frozen=True, kw_only=True):
 
     Attributes:
         run_id: the run, whose id is also the task's.
-        tenant, principal: on whose behalf.
-        agent: the name under which the run stands on record.
+        tenant, principal: the user on whose behalf the task runs.
+        agent: the name of the run on record.
         state: see `STEPS`.
         priority: see `TaskOptions`.
         due: the next attempt begins then at the earliest, in seconds since 1970.

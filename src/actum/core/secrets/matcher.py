@@ -3,8 +3,8 @@
 A text is read in all the ways of `encoded_text`: as it is, with its escapes resolved (percent, HTML, JSON, octal,
 quoted-printable), without its blanks, and decoded from hexadecimal, base64, base32 and octal numbers, one in another.
 In each reading the secrets are looked for in one pass each, whatever the case. What is found is looked up in the text
-as it was. Base85 is the exception: its characters depend on what stands around a secret, so that its whole groups of
-four bytes are looked for as Ascii85 and RFC 1924 write them.
+as it was. Base85 is the exception: its characters depend on the text around a secret, so that its whole groups of four
+bytes are looked for as Ascii85 and RFC 1924 write them.
 
 A secret that is a number is also found as a number of JSON: `0123456` may come back as `123456` or `1.23456e5`.
 

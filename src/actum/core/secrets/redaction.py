@@ -78,7 +78,7 @@ NAMED = re.compile(
     r"""(?i:\b(?P<name>pass(?:word|wd|phrase)|client[_-]?secret|api[_-]?key|secret[_-]?key|access[_-]?token"""
     r"""|refresh[_-]?token)|(?P<han>密码|口令))["']?\s{0,4}[:=：]\s{0,4}["']?(?P<value>[^\s"',;}，；]{1,500})"""
 )
-"""Finds what stands behind a name such as `password:`."""
+"""Finds the value behind a name such as `password:`."""
 
 
 def names_secret(name: str, fields: Collection[str] = FIELDS) -> bool:

@@ -132,7 +132,7 @@ class UserSecrets(Mapping[str, str]):
 
     Args:
         store: keeps the secrets of all users.
-        user: on whose behalf a secret is looked up.
+        user: the user on whose behalf a secret is looked up.
         fallback: used where the store has neither; such as the environment.
     """
 
@@ -168,7 +168,7 @@ def secrets_for(given: Mapping[str, str] | SecretSource, user: User) -> Mapping[
 
     Args:
         given: a source, or a mapping for everybody.
-        user: on whose behalf a call is made.
+        user: the user on whose behalf a call is made.
     """
     return given if isinstance(given, Mapping) else given.of(user)
 

@@ -23,7 +23,7 @@ class WebhookMessage(Struct, frozen=True, kw_only=True):
     Attributes:
         id: the id of the message, the same at each try, by which the receiver sees doubles.
         run_id: the task.
-        tenant, principal: on whose behalf; decides which secret signs the message.
+        tenant, principal: the user of the task, which decides which secret signs the message.
         address: where the message goes.
         queued: when the task ended, in seconds since 1970.
         due: the next try begins then at the earliest.

@@ -45,7 +45,7 @@ _STATUS_OF_WORD = {
         400,
     ),
 }
-"""What stands as `type` or `code` in an error that has no HTTP status, since it came in an answer that began well."""
+"""The `type` or `code` of an error without an HTTP status, as it comes in an answer that began well."""
 _MEANING = {
     400: "the endpoint refused the request",
     401: "the endpoint did not accept the key",
@@ -61,12 +61,12 @@ _NO_QUOTA = frozenset(
         "1113",  # Zhipu
     }
 )
-"""What stands as `type` or `code` where the account is used up: status 429 as well, but no wait helps."""
+"""The `type` or `code` where the account is used up: status 429 as well, but no wait helps."""
 _SECRET = re.compile(r"\b(?:[A-Za-z]{2,8}-[\w*-]*[\w*]{8,}|AIza[\w*-]{8,}|Bearer\s+\S+)")
 """What looks like a key (`sk-...`, Google's `AIza...`). Endpoints like to quote the key that they refuse."""
 
 _OVERFLOW_WORDS = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"})
-"""What stands as `type` or `code` in the error of a conversation that is too long."""
+"""The `type` or `code` in the error of a conversation that is too long."""
 
 _OVERFLOW = re.compile(
     "|".join(

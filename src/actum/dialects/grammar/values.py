@@ -143,7 +143,7 @@ class Values:
         self.left_out |= schema.keys() - known - _WORDS
 
     def _branches(self, schema: JsonObject) -> list[JsonObject]:
-        """The alternatives of a schema, each with what stands beside them."""
+        """The alternatives of a schema, each with the keywords beside them."""
         key = "anyOf" if "anyOf" in schema else "oneOf"
         found = schema.get(key)
         if not isinstance(found, list):

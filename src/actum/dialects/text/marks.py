@@ -98,7 +98,7 @@ def begun(*parts: str | re.Pattern[str]) -> str:
     """A pattern of a text that is cut off anywhere inside these parts, or right behind the last: `CallHead.may`.
 
     Args:
-        parts: what stands one behind the other: fixed text, or a pattern of any characters, such as a name.
+        parts: the parts one behind the other: fixed text, or a pattern of any characters, such as a name.
 
     >>> [bool(re.match(begun("to=", re.compile("[a-z]{1,8}"), ">"), text)) for text in ("t", "to=a", "to=a>", "two")]
     [True, True, True, False]

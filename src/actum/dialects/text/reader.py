@@ -11,8 +11,8 @@ it was the thought. Only the first mark of a reply can be one, and only where no
 
 Behind a call, what looks like a result ends the reply: the model made it up (`invented_results`).
 
-A call that never ends may hide a closing mark in its value. When the output has ended so, what stands behind that mark
-is read again, once in a reply, so that reading stays linear.
+A call that never ends may hide a closing mark in its value. When the output has ended so, the text behind that mark is
+read again, once in a reply, so that reading stays linear.
 """
 
 from __future__ import annotations

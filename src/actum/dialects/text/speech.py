@@ -69,8 +69,8 @@ class Speech:
     """Collects what a model says in one reply. One call is said at a time.
 
     Attributes:
-        waits: a call that has ended is told with what is said next, or by `release`, so that what stands behind it can
-            be noted on it.
+        waits: a call that has ended is told with what is said next, or by `release`, so that the text behind it can be
+            noted on it.
         calls: how many have ended.
         settled: a thought was opened or closed, so that no closing mark makes reasoning of what was said before it.
         cut_off: the endpoint says that it broke the output off.

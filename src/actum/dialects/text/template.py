@@ -37,7 +37,7 @@ class PromptTemplate(Struct, frozen=True):
 
     Attributes:
         texts: its own texts.
-        slots: what stands between each two of them: `{tools}` or `{tool_names}`.
+        slots: the slot between each two of them: `{tools}` or `{tool_names}`.
     """
 
     texts: tuple[str, ...]

@@ -60,7 +60,7 @@ _DECORATION = " \t\r#>*_"
 
 
 class ThoughtMark:
-    """What stands before a place in its line."""
+    """The text before a place in its line."""
 
     def __init__(self) -> None:
         self._begin()

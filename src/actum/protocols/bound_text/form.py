@@ -141,7 +141,7 @@ class _PartPlace:
     """Where a text of parts has come to.
 
     Args:
-        mark: what stands before each part.
+        mark: the mark before each part.
     """
 
     def __init__(self, mark: str) -> None:

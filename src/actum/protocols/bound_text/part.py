@@ -46,7 +46,7 @@ class Later(Struct, frozen=True):
     """A place whose value is bound at the moment of sending, such as a secret.
 
     Attributes:
-        text: what stands there until then.
+        text: the text at its place until then.
     """
 
     text: str

@@ -41,7 +41,7 @@ class ServerAddresses:
             stay as they are.
 
     Attributes:
-        prefix: what stands before each address; empty where they stay as they are.
+        prefix: the text before each address; empty where addresses stay as they are.
 
     >>> notes = ServerAddresses("notes")
     >>> notes.outward("memo://{day}"), notes.inward("actum+notes:memo://today")
@@ -139,7 +139,7 @@ _Way = Callable[[str, ServerAddresses], str]
 
 
 def _tag(server: str) -> str:
-    """What stands for a server in a scheme, in which only small letters, digits, `+`, `-` and `.` are told apart.
+    """The form of a server's name in a scheme, where only small letters, digits, `+`, `-` and `.` are told apart.
 
     No two servers have the same: a name of other characters, or a long one, ends in a hash after a `+`.
     """

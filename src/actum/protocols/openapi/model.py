@@ -103,7 +103,7 @@ class SecurityScheme(Struct, frozen=True, omit_defaults=True):
 
     @property
     def prefix(self) -> str:
-        """What stands before the credential in its place."""
+        """The text before the credential in its place."""
         prefixes = {"apiKey": "", "basic": "Basic ", "mutualTLS": ""}
         return prefixes.get(self.kind, "Bearer ")
 

@@ -374,7 +374,7 @@ _REFERENCES_MAX = 20
 
 
 def _kind_below(kind: _PartKind, key: str) -> _PartKind:
-    """What stands under a key of a part of a schema."""
+    """The kind of the value under a key of a part of a schema."""
     if kind in ("list", "map"):
         return "schema"
     if kind == "plain":

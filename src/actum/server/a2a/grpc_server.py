@@ -63,7 +63,7 @@ class GrpcSettings(Struct, frozen=True, kw_only=True):
         agent: the name of the agent that is asked; one port serves one agent.
         address: the name of the agent in addresses.
         verifier: checks the key that each request has to show; None where no key is wanted.
-        who: on whose behalf every caller is served where no key is wanted.
+        who: the user on whose behalf every caller is served where no key is wanted.
         scope: what a key has to allow.
     """
 

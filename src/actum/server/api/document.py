@@ -297,8 +297,8 @@ def _json(example: object) -> Json:
 
 
 def _described(schema: Mapping[str, Json]) -> JsonObject:
-    """A schema whose description is the summary of the type's docstring; what stands there of each attribute becomes
-    the description of the attribute.
+    """A schema whose description is the summary of the type's docstring; its line on each attribute becomes the
+    description of the attribute.
     """
     about = dict(schema)
     text = about.get("description")

@@ -208,7 +208,7 @@ class BrowserSessions:
         return bool(identity.session) and identity.key_id == KEY_ID + identity.session and not identity.issuer
 
     async def has_ended(self, identity: Identity) -> bool:
-        """Whether the session of somebody who came in by one has ended since; for streams that are open.
+        """Whether the session that a user logged in with has ended since; for streams that are open.
 
         Raises:
             JournalError: nobody can tell now.
@@ -233,9 +233,7 @@ class BrowserSessions:
         return now - seen_at >= IDLE_S
 
     async def _identity(self, session: LoginSession) -> Identity | None:
-        """On whose behalf a browser speaks; None where the key that began the session has ended, or people log in
-        elsewhere now.
-        """
+        """The user of a browser; None where the key that began the session has ended, or log-in has moved."""
         if session.issuer:
             own = self._login
             if own is None or (session.issuer, session.client) != (own.issuer, own.client_id):

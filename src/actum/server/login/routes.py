@@ -226,7 +226,7 @@ class LoginRoutes:
         if self.browsers is not None and self._is_of_pages(pending.return_to):
             own = own_origin(request.scope, self.public)
             of_pages = await self.browsers.begin_by_login(identity, address=own, sender=address)
-            # What stands behind `#` is sent to no server; the page takes it out of the address.
+            # The part behind `#` is sent to no server; the page takes it out of the address.
             go_on = f"{pending.return_to.partition('#')[0]}#session={of_pages.text}"
             response = page(request, _TAKEN_ON, go_on=go_on)
             response.headers.append("set-cookie", of_pages.cookie)

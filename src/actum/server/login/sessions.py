@@ -100,7 +100,7 @@ class LoginSessions:
         await self._store.end(session.id)
 
     async def has_ended(self, identity: Identity) -> bool:
-        """Whether the session of somebody who came in by one has ended since; for streams that are open.
+        """Whether the session that a user logged in with has ended since; for streams that are open.
 
         Raises:
             JournalError: nobody can tell now.
@@ -111,7 +111,7 @@ class LoginSessions:
         return session is None
 
     def identity(self, session: LoginSession) -> Identity:
-        """On whose behalf a browser speaks."""
+        """The user of a browser."""
         return Identity(
             principal=session.principal,
             roles=session.roles,

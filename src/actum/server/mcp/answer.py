@@ -141,7 +141,7 @@ class HttpAnswer:
         await self._put(body, status, (*about, (b"content-length", b"%d" % len(body))))
 
     async def _put(self, body: bytes, status: int = 200, about: Headers = _STREAM, *, more: bool = False) -> None:
-        """Send what comes next, and what stands before all of it; who calls this has the line."""
+        """Send the next part, and the head before the first; the caller has the line."""
         if self.is_over:
             return
         self.is_over = not more

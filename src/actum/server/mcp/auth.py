@@ -42,7 +42,7 @@ def access_token(identity: Identity) -> AccessToken:
 
 
 def identity_of(access: AccessToken) -> Identity:
-    """On whose behalf a request with this token is served."""
+    """The identity for which a request with this token is served."""
     found = (access.claims or {}).get(_IDENTITY)
     return found if isinstance(found, Identity) else Identity()
 

@@ -43,7 +43,7 @@ SUBSCRIBED_MAX = 1_000
 """The most addresses that one connection, or one stream, may listen to."""
 
 Look = Callable[[ServerEvent], Awaitable[object]]
-"""What stands there now; another value means that it has changed."""
+"""Reads the present state; another value means that it has changed."""
 
 
 class Changes:

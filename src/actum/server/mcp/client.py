@@ -76,7 +76,7 @@ class McpClient:
 
     Args:
         context: of the request.
-        who: on whose behalf it speaks.
+        who: the user on whose behalf the client speaks.
         holder: for whom toolsets keep things open between its requests.
 
     Attributes:

@@ -39,7 +39,7 @@ class Client:
     """One client.
 
     Args:
-        user: on whose behalf it speaks.
+        user: the user on whose behalf the client speaks.
 
     Attributes:
         holder: for whom toolsets keep things open.

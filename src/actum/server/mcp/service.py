@@ -150,7 +150,7 @@ class McpService:
             takes longer than a moment, where nothing is said.
         visible: who is shown which tool; a tool that is not shown can not be called either. What the policy denies
             somebody whatever the arguments are is not shown to them anyway.
-        who: on whose behalf a client speaks that showed no token: the user of this process, say.
+        who: the user for clients that show no token, such as the user of this process.
         keys: secrets with which the state of a call that waits is sealed, the first for new ones; needed where several
             processes serve, or a call is to outlive this one. A random one when it is left out.
         clock: time.
@@ -324,7 +324,7 @@ class McpService:
         return Changes(self.clock, partial(self._look, tenant), left)
 
     def who(self) -> Identity:
-        """On whose behalf the current request is made: by its token, where it has one."""
+        """The user of the current request: by its token, where it has one."""
         return self._server.who()
 
     def _holder(self, ctx: Context) -> Holder:

@@ -98,7 +98,7 @@ class SourceServer:
     Args:
         source: what is served.
         name, version, instructions: what clients and models are told of it.
-        who: on whose behalf a client speaks that showed no token.
+        who: the user for clients that show no token.
         keys: secrets with which the state of a call that waits is sealed, as for `McpService`.
         listen: serves `subscriptions/listen`, where that is not one of the source's handlers.
 
@@ -134,7 +134,7 @@ class SourceServer:
         self.server.middleware[:] = [RequestStateBoundary(_security(keys), default_audience=name), self._serve]
 
     def who(self) -> Identity:
-        """On whose behalf the current request is made: by its token, where it has one."""
+        """The user of the current request: by its token, where it has one."""
         access = get_access_token()
         return self._who if access is None else identity_of(access)
 

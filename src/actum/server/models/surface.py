@@ -29,7 +29,7 @@ class Surface(Struct, frozen=True, kw_only=True):
     """One path of one API.
 
     Attributes:
-        name: of the surface, as it stands on record.
+        name: the name of the surface on record.
         vendor: whose API this is.
         paths: where the API is served; `{model:path}` stands for the name of a model, which may hold slashes.
         upstream_path: where an upstream of the same API answers, below its address with the version.

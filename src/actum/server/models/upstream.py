@@ -192,7 +192,7 @@ class ModelRoute:
 
         Args:
             name: of the model in the settings; with another name, users are divided in another way.
-            user: on whose behalf the request is made.
+            user: the user on whose behalf the request is made.
         """
         if not self._weighted:
             return self.upstreams

@@ -1,1 +1,1 @@
-"""What stands beside the runs in a journal's database: one file for each table or group of tables."""
+"""The tables beside the runs in a journal's database: one file for each table or group of tables."""

@@ -2,7 +2,7 @@
 
 `schema.signature` says what a model sees of a function and makes its arguments, `returned` makes its result, `threads`
 runs what would block. This module puts them together. An exception of a function's own passes through it untouched,
-since the call path is the one place that hears of it.
+since the call path is the one place that handles it.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ def methods_of(thing: object) -> FunctionToolset:
 
 
 def _bare(member: object) -> object:
-    """What stands under `@staticmethod` or `@classmethod`."""
+    """The function under `@staticmethod` or `@classmethod`."""
     return member.__func__ if isinstance(member, staticmethod | classmethod) else member
 
 

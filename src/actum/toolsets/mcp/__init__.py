@@ -2,7 +2,7 @@
 
     agent = Agent("openai:gpt-5", tools=[McpToolset(McpServer(name="files", command="mcp-files"))])
 
-What stands here is loaded when it is asked for, since it loads the SDK of the protocol (the extra `[mcp]`).
+The names of this package are loaded when they are used, since they load the SDK of the protocol (the extra `[mcp]`).
 """
 
 from __future__ import annotations

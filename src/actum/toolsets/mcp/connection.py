@@ -198,8 +198,8 @@ class McpConnection:
         """Send a request and return its raw result; what the server asks back is answered by the caller.
 
         Args:
-            caller: on whose behalf.
-            holder: over whose session; see `mcp.pool`.
+            caller: the caller on whose behalf the request is made.
+            holder: the holder whose session is used; see `mcp.pool`.
             header_schema: the schema of the tool that is called.
             paused: where it stopped before; see `McpSession.request`.
             ready: is called once the connection is there, just before the request is sent; may raise to hold it back.

@@ -25,7 +25,7 @@ from ...storage.folders import data_folder
 log = logging.getLogger("actum.mcp")
 
 UNSEEN = "(this machine can not tell what the program tries to open)"
-"""Stands on record in the place of paths."""
+"""The text on record in the place of paths."""
 YEARS_S = 10 * 365 * 86_400.0
 LIMITS = JailLimits(memory_bytes=2 << 30, cpu_seconds=YEARS_S, processes=256, disk_bytes=1 << 30, seconds=YEARS_S)
 """A server may run for as long as it likes, but not take the whole machine."""

@@ -364,7 +364,7 @@ def _compile_text(text: str, *, secrets: bool) -> Expression:
 
 
 def read_reference(text: str) -> Reference | Piped:
-    """Read what stands between `${` and `}`.
+    """Read the text between `${` and `}`.
 
     Raises:
         UsageError: that is no reference, or the function behind `|` is not there.

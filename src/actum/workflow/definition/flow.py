@@ -74,7 +74,7 @@ class Scope:
 
     Args:
         graph: the nodes.
-        prefix: what stands before the names of nodes in their paths.
+        prefix: the text before the names of nodes in their paths.
         outer: the scope around the container; None for the workflow itself.
         roots: the values of the roots that this scope has itself, with their lineages.
         holder: the container.

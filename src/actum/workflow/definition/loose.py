@@ -104,7 +104,7 @@ def _number(value: object) -> Number:
 
 
 def _get(value: object, *path: object) -> object:
-    """What stands under names and indices; null where a name is missing."""
+    """The value under names and indices; null where a name is missing."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -257,7 +257,7 @@ def _taken(node: object, value: object) -> list[object]:
 
 
 def _column(rows: object, name: object) -> list[object]:
-    """What stands under one name in each object of a list."""
+    """The value under one name in each object of a list."""
     if not isinstance(rows, list | tuple):
         return []
     return [row.get(name) if isinstance(row, dict) else None for row in rows]

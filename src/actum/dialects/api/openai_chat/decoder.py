@@ -324,7 +324,7 @@ class ChatAnswer:
             self._more.setdefault("content", []).append([content])
 
     def _read_thought(self, part: JsonObject) -> None:
-        """Take what stands beside the text of a thought in the content, or of a piece of one."""
+        """Take the fields beside the text of a thought, or of a piece of one, in the content."""
         self._thought = self._thought or IN_CONTENT
         opened = self.draft.run_of(ReasoningPart)
         is_over = self._is_whole or "signature" in self._beside_thoughts.get(opened, {})

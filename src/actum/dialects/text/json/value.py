@@ -2,8 +2,8 @@
 
 A value is followed by its brackets and commas alone (`JsonScan`). Each object on the way in, `LEVELS_MAX` deep, is a
 `Frame` and may prove to be a call. From the moment that the name of a tool and the bracket of its arguments were seen
-it *is* one: its arguments are told as they come, and where it breaks off it is reported as not complete. What stands
-around the value is for its reader to know: `json.calls` finds it in prose, `tagged.bodies` in a model's own mark-up.
+it *is* one: its arguments are told as they come, and where it breaks off it is reported as not complete. The text
+around the value is known to its reader: `json.calls` finds it in prose, `tagged.bodies` in a model's own mark-up.
 """
 
 from __future__ import annotations

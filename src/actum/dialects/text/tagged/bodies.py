@@ -425,7 +425,7 @@ class CallBuilder:
 
 
 class ToUser(Struct, frozen=True):
-    """What stands where a call might, and says that text to the user follows.
+    """A mark in the place of a call that says that text to the user follows.
 
     Attributes:
         head: the mark-up of that.

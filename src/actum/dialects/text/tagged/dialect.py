@@ -96,7 +96,7 @@ class Format(Struct, frozen=True, kw_only=True):
         between: what is written between two calls.
         prompt: what the model is told; `{tools}` is filled in.
         declare: how a tool is described to it.
-        joined: what stands between two descriptions; a pair of brackets more makes a list of them.
+        joined: the text between two descriptions; a pair of brackets more makes a list of them.
         result: how a result is told; `{name}`, `{id}`, `{text}` and `{json}`, the text in quotes, are filled in.
         results: further ways in which a model begins a result that it makes up.
         chat: how the family's chat template marks turns, where there is only a text to go on with.

@@ -109,7 +109,7 @@ def write_keyed(value: Json, quote: str) -> str:
 
 
 def _holds_another(said: str, mark: str) -> bool:
-    """A string begins in the text of another and does not end there: right behind what stands before a value."""
+    """Whether a string begins in the text of another and does not end there: right behind the text before a value."""
     depth = 0
     for found in _begins_or_ends(mark).finditer(said) if mark in said else ():
         depth = depth + 1 if found["begins"] is not None else max(0, depth - 1)
@@ -144,7 +144,7 @@ def _loud(schema: Json) -> Json:
 
 
 class KeyedReader:
-    """Reads what stands between the brackets of such a call."""
+    """Reads the text between the brackets of such a call."""
 
     def __init__(self, quote: str, call: CallBuilder, place: BodySetting) -> None:
         self.ended = False

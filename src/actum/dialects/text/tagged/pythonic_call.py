@@ -69,7 +69,7 @@ class PythonicCall(Struct, frozen=True, kw_only=True):
 
     Attributes:
         listed: the list's brackets may be missing behind an opening mark, where there is one call.
-        suffix: what stands behind each name and is no part of it.
+        suffix: a text behind each name that is no part of the name.
     """
 
     listed: bool = True

@@ -19,8 +19,8 @@ def read_tree(text: str, mark: str, schema: Json, root: JsonObject) -> Json:
     """The value that a text with tags stands for.
 
     Args:
-        text: what stands between the tags of the parameter.
-        mark: what stands before each tag.
+        text: the text between the tags of the parameter.
+        mark: the mark before each tag.
         schema: the parameter's part of the schema; None where nothing is known.
         root: the whole schema, which references lead into.
 

@@ -366,7 +366,7 @@ class XmlReader:
             return text, ()
 
     def _unwrap(self, text: str) -> Json:
-        """The arguments stand in a parameter that the tool does not have. Returns what stands there."""
+        """The arguments are inside a parameter that the tool does not have. Returns its value."""
         wrapped, mended = read_text(text, self._kinds)
         self._call.repairs += mended
         if isinstance(wrapped, dict) and self._key:

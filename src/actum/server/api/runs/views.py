@@ -71,7 +71,7 @@ def told_model(name: str, who: Identity) -> str:
     """The name of a model. Where the server reaches the model is for administrators.
 
     Args:
-        name: as it stands on record, such as `qwen3@10.0.0.5:8000` for a model at an address.
+        name: the name on record, such as `qwen3@10.0.0.5:8000` for a model at an address.
         who: the caller.
     """
     if allows(who, ("admin",)) or "@" not in name:

@@ -293,7 +293,7 @@ class McpGateway:
         self.users.hang_up()
 
     def who(self) -> Identity:
-        """On whose behalf the current request is made: by its token, where it has one."""
+        """The user of the current request: by its token, where it has one."""
         return self._server.who()
 
     def _holder(self, ctx: Context) -> Holder:

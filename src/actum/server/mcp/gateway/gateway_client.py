@@ -92,7 +92,7 @@ class GatewayClient(McpClient):
 
     Args:
         context: of the request.
-        who: on whose behalf it speaks.
+        who: the user on whose behalf the client speaks.
         params: of the request, raw.
         holder: for whom toolsets keep things open between its requests.
 

@@ -87,7 +87,7 @@ class Held(Struct, frozen=True):
 
     Attributes:
         id: what it is called here.
-        handed: what stands there for it.
+        handed: the question that stands for the task on its run's record.
         questions: what the server asked, by its own keys.
         recording: of its run.
     """

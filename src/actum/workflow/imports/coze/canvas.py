@@ -17,7 +17,7 @@ from ..report import FieldReader, ImportNotes
 NODES_MAX = 2_000
 """The most nodes of a canvas."""
 NESTING_MAX = 8
-"""Containers may stand so deep in each other."""
+"""How deep containers may be nested."""
 
 ENTRY, EXIT, MODEL, PLUGIN, CODE, KNOWLEDGE, SELECTOR, SUBWORKFLOW = "1", "2", "3", "4", "5", "6", "8", "9"
 SAY, TEXT, QUESTION, BREAK, SET_IN_LOOP, LOOP, INTENT, BATCH = "13", "15", "18", "19", "20", "21", "22", "28"
@@ -310,7 +310,7 @@ class Canvas:
         self.edges = [edge for edge in self.edges if edge.source in self.nodes and edge.target in self.nodes]
 
     def _order(self, scope: str) -> None:
-        """Cut cycles, and note what stands above each node."""
+        """Cut cycles, and note the nodes above each node."""
         self._cut_cycles(scope)
         edges = self.edges_in(scope)
         waits: dict[str, set[str]] = {node.id: set() for node in self.inside(scope)}

@@ -111,7 +111,7 @@ def _may_be_canvas(member: zipfile.ZipInfo) -> bool:
 
 
 def text_of(around: tuple[JsonObject, ...], *names: str) -> str:
-    """The first text of one of these names in what stands around a canvas."""
+    """The first text with one of these names in the objects around a canvas."""
     for each in around:
         for name in names:
             value: Json = each.get(name)

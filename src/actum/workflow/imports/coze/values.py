@@ -307,7 +307,7 @@ def in_cel(term: Term) -> str:
 
 
 def deeper(term: Term, steps: tuple[str | int, ...]) -> Term:
-    """What stands under names and indices of a term."""
+    """The value under names and indices of a term."""
     if not steps:
         return term
     if isinstance(term, Ref) and not term.cel:

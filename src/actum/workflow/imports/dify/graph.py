@@ -16,7 +16,7 @@ from ..report import FieldReader, ImportNotes
 NODES_MAX = 2_000
 """The most nodes of a file."""
 NESTING_MAX = 8
-"""Containers may stand so deep in each other."""
+"""How deep containers may be nested."""
 
 CONTAINERS = frozenset({"iteration", "loop"})
 STARTS = frozenset({"start", "trigger-webhook", "trigger-schedule", "trigger-plugin", "datasource"})
