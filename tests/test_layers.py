@@ -30,7 +30,7 @@ STACK = (
     {"toolsets", "models"},
     {"policy", "journal", "features"},
     {"call"},
-    {"memory", "knowledge", "scores"},
+    {"memory", "knowledge", "scores", "telemetry"},
     {"runs"},
     {"agents"},
     {"tasks"},

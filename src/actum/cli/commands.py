@@ -372,6 +372,13 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "rekey": "Change the key of the secrets: first both keys are valid, and with --finish only the new one.",
         },
     ),
+    "telemetry": KnownCommand(
+        "records.telemetry:app",
+        "The spans of runs: show them, send them.",
+        {
+            "show": "Show the spans of a run and of the runs that its calls began, as `[telemetry]` has them sent.",
+        },
+    ),
     "backup": KnownCommand(
         "setup.backup:backup",
         "Back up the journal, the settings and what belongs to them, also while a server is at work.",

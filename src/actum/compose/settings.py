@@ -31,6 +31,7 @@ from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.folders import settings_path
 from ..storage.place import SCHEMES
 from ..storage.postgres import address
+from ..telemetry.settings import TelemetryTable
 from ..toolsets.wrappers import ToolLabels
 from ..transport.egress import EgressRules
 from ..triggers.settings import TriggerTable
@@ -333,8 +334,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         catalog: the catalog of agents and MCP servers is served: `/.well-known/ai-catalog.json` and a search.
         hold_s: seconds for which a request to an agent at a model API is held while its run waits for a person.
         access_log: a file with a line of JSON for each request, `-` for the standard error; empty for none.
-        login: how people log in with a browser.
-        a2a: how agents are served by A2A.
+        login, a2a: how people log in with a browser; how agents are served by A2A.
         limits: what callers may ask of the server.
     """
 
@@ -434,7 +434,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             dots lead inside. A token without this claim is not accepted then. Empty where all users belong to one
             tenant.
         serve: how `actum serve` is reached.
-        tasks: how tasks are carried out.
+        tasks, telemetry: how tasks are carried out; where the spans of runs are sent, None for nowhere.
         models: the models that clients of `actum serve` may ask for, by their names; see `ModelTable`.
         a2a: remote agents by their names here, for `tools = ["a2a:NAME"]`; see `RemoteAgent`.
         triggers: what begins runs by itself, by name; see `TriggerTable`.
@@ -471,6 +471,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tenant_claim: str = ""
     serve: ServeSettings = ServeSettings()
     tasks: TaskSettings = TaskSettings()
+    telemetry: TelemetryTable | None = None
     models: dict[str, ModelTable] = {}
     a2a: dict[str, RemoteAgent] = {}
     triggers: dict[str, TriggerTable] = {}

@@ -107,6 +107,18 @@ TEMPLATE = """\
 #kept_days = 30                            # so long ended tasks stay in the list; their runs stay in the journal
 #webhook_secrets = ["webhook"]             # two names while the secret is being changed
 
+# Where the spans of runs are sent; see `actum docs telemetry`.
+#[telemetry]
+#endpoint = "http://127.0.0.1:4318"        # OTLP/HTTP; /v1/traces is added behind its path
+#headers = {authorization = "${secret:COLLECTOR}"}
+#service = "actum"
+#environment = "production"
+#content = false                           # whether spans say what was asked, answered and called
+#users = false                             # whether spans name the users
+#sample = 1.0                              # the share of traces, by the id of the trace
+#every_s = 2.0                             # seconds between two looks
+#queue = 100000                            # the most runs that wait to be sent; the oldest beyond are dropped
+
 # What begins runs by itself; see `actum docs triggers`.
 #[triggers.switch]                        # POST /v1/triggers/switch
 #workflow = "lamp"                         # of [workflows], or a published one
