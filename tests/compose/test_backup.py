@@ -108,7 +108,7 @@ async def test_a_backup_under_load_is_restored_elsewhere_with_keys_and_secrets_a
         shop.back_up()
 
     found = await shop.restore()
-    assert before <= found.runs - 2 <= written + 2  # with the act that made the key, and its own
+    assert before <= found.runs - 1 <= written  # beside the act that made the key
     assert (found.keys, found.revoked) == (("ci",), 0)
     assert {"the variable ISSUER", "the variable ACTUM_SECRETS_KEY"} <= set(found.apart)
     assert any("key of the file of secrets" in each for each in found.apart)

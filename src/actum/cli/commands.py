@@ -377,6 +377,10 @@ COMMANDS: Mapping[str, KnownCommand] = {
         "The spans of runs: show them, send them.",
         {
             "show": "Show the spans of a run and of the runs that its calls began, as `[telemetry]` has them sent.",
+            "send": (
+                "Send the spans of runs to the collector of `[telemetry]`, also of runs from before telemetry was "
+                "switched on."
+            ),
         },
     ),
     "backup": KnownCommand(

@@ -22,6 +22,7 @@ from ..features.operation import Operation
 from ..knowledge.feature import FEATURE as KNOWLEDGE
 from ..memory.feature import FEATURE as MEMORY
 from ..scores.feature import FEATURE as SCORES
+from ..telemetry.feature import FEATURE as TELEMETRY
 from .mistakes import faults_in
 from .settings import Settings
 
@@ -59,7 +60,8 @@ def features_of(settings: Settings) -> FeatureSet:
     Args:
         settings: with the tables of features.
     """
-    on = [FeatureOn(feature=each, settings=each.settings() if each.settings else None) for each in BUILT_IN]
+    built_in = (*BUILT_IN, *((TELEMETRY,) if settings.telemetry is not None else ()))
+    on = [FeatureOn(feature=each, settings=each.settings() if each.settings else None) for each in built_in]
     problems: dict[str, str] = {}
     for name, table in settings.features.items():
         try:
@@ -167,7 +169,7 @@ async def found_features(settings: Settings, journal: Journal) -> Sequence[Found
     brought = {each.name: each.package for each in installed(GROUP)}
     rows = {each.feature: each.rows for each in await journal.stores.kept()}
     names = {*(each.feature.name for each in features.on), *features.problems, *brought, *rows}
-    names -= {each.name for each in BUILT_IN}
+    names -= {each.name for each in (*BUILT_IN, TELEMETRY)}
     return [structs.replace(_found(name, features, brought), rows=rows.get(name, 0)) for name in sorted(names)]
 
 

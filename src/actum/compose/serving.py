@@ -67,6 +67,7 @@ from ..triggers.watch import Watcher
 from .agents import UNNAMED, make_agent, open_agents, open_policy, prompt_named, takes_published, with_background
 from .catalog import catalog_files
 from .connections import ModelConnections
+from .deploy.telemetry import telemetry_sent
 from .extras import install, missing_extras
 from .features import features_of
 from .mcp import mcp_keys, secrets_of
@@ -250,6 +251,7 @@ async def built(
     loaded = load_tools(settings, folder)
     journal = counted(opened, counts)
     async with (
+        telemetry_sent(settings, environment, journal, counts.spans),
         tasks_carried_out(settings, journal, environment, folder) as dispatcher,
         open_workflows(settings, environment, folder, journal=journal) as workflows,
         AsyncExitStack() as stack,

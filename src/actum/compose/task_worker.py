@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from ..tasks.children import LocalSettings
 from ..tasks.ended_waits import CanGoOn
 from ..tasks.queue import TaskLimits
 from .agents import open_agents
+from .deploy.telemetry import telemetry_sent
 from .settings import Settings
 from .task_child import SettingsBuilder, task_children
 from .task_queue import task_limits
@@ -115,7 +116,9 @@ async def worker_at_work(
     async with (
         open_agents(settings, environment, folder, journal=journal) as agents,
         open_workflows(settings, environment, folder, journal=journal) as workflows,
+        AsyncExitStack() as stack,
     ):
+        await stack.enter_async_context(telemetry_sent(settings, environment, journal))
         builder = SettingsBuilder(settings, environment, folder, journal, agents, workflows)
         sender = celery_dispatcher(settings, journal, limits=limits, can_go_on=builder.can_go_on)
         working = asyncio.create_task(worker.run(), name="worker")

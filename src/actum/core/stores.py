@@ -376,6 +376,11 @@ class Stores(Protocol):
     async def delete(self, tenant: str, table: Table[R], where: Mapping[str, Value]) -> int:
         """As `Transaction.delete`."""
 
+    async def find_everywhere(
+        self, table: Table[R], *, where: Mapping[str, Value] = ..., limit: int | None = None
+    ) -> list[tuple[str, R]]:
+        """The rows of all tenants, each behind its tenant, in the order of tenants and keys: for administrators."""
+
     async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView | RunView] = ()) -> None:
         """Bring the tables of a feature to their latest form, all of it or nothing, and take them into use. One process
         does so while others wait. Where a migration was made, the rows of the views are made anew from all records of

@@ -87,6 +87,9 @@ class Metrics:
             "actum_tokens_total", "Tokens of models; cached ones are input, too.", ("model", "kind"), registry=of
         )
         self._cost = Counter("actum_cost_total", "What models cost, where prices are set.", ("model",), registry=of)
+        self._spans = Counter(
+            "actum_spans_total", "Spans by what became of them: sent, failed, dropped.", ("outcome",), registry=of
+        )
         self._log_lost = Counter(
             "actum_access_log_lost_total", "Lines of the access log that could not be written.", registry=of
         )
@@ -125,6 +128,10 @@ class Metrics:
         usage = Usage(passed.input_tokens, passed.output_tokens, passed.cached_tokens)
         cost = float(passed.cost or 0)
         self._model(self._named(passed.model), upstream, passed.end, passed.seconds, usage, cost)
+
+    def spans(self, outcome: str, number: int) -> None:
+        """Count spans that were sent, that a collector did not take, or that were dropped."""
+        self._spans.labels(outcome).inc(number)
 
     def lost_line(self) -> None:
         """Count a line of the access log that could not be written."""

@@ -145,6 +145,18 @@ class DatabaseStores:
         """See `Stores`."""
         return await self.read(tenant, lambda each: each.count(table, where))
 
+    async def find_everywhere(
+        self, table: Table[R], *, where: Mapping[str, Value] = _ALL, limit: int | None = None
+    ) -> list[tuple[str, R]]:
+        """See `Stores`."""
+        self._check_format()
+        conditions, values = _conditions(table, where)
+        columns = ["tenant", *table.columns]
+        query = f"""SELECT {_quoted(columns)} FROM {_name_of(self._names, table)} {_where(conditions)}
+            ORDER BY {_quoted(["tenant", *table.key])} {_at_most(limit)}"""
+        rows = await self._writer.ask(lambda database: database.execute(query, values))
+        return [(str(row[0]), _row(table, row[1:])) for row in rows]
+
     async def read(self, tenant: str, work: Callable[[Transaction], T], *, caught_up: str = "") -> T:
         """See `Stores`. It takes no lock, but where there are runs to be taken in."""
         self._check_format()

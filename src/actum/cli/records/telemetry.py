@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
+from typing import Annotated
 
 import typer
 
+from ...compose.extras import check_extras
+from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...journal.named import find_run
 from ...journal.timeline import Timeline
 from ...telemetry.settings import TelemetryTable
 from ...telemetry.spans import SpanContent, TraceSpan, spans_of
 from .. import options
+from ..exit_codes import DONE, FAILED
 from ..options import JournalFlag, JsonFlag, RunArgument
 from ..show import moments
 from ..show.terminal import Terminal
@@ -48,9 +54,48 @@ def show_spans(run_id: RunArgument = "last", as_json: JsonFlag = False, journal:
     terminal.table("began", "took", "status", "span", rows=rows)
 
 
+@app.command("send")
+def send_spans(
+    run_id: Annotated[str, typer.Argument(metavar="[RUN]", help="This run, with the runs that its calls began.")] = "",
+    since: Annotated[str, typer.Option(metavar="SPAN", help="Runs that began within this time: 1d, 2w.")] = "",
+    journal: JournalFlag = "",
+) -> int:
+    """Send the spans of runs to the collector of `[telemetry]`, also of runs from before telemetry was switched on.
+
+    What was sent before is sent again: the same spans with the same ids.
+    """
+    if bool(run_id) == bool(since):
+        raise UsageError("send what? Name a run, or say --since 1d")
+    terminal, settings = Terminal(), options.read(journal=journal)
+    check_extras(settings)
+    from ...compose.deploy.telemetry import open_exporter  # noqa: PLC0415  # needs actum[otel]
+
+    async def command() -> tuple[int, int]:
+        async with options.journal(settings) as opened:
+            with open_exporter(settings, os.environ, opened) as exporter:
+                if exporter is None:
+                    raise UsageError('the settings name no collector: set endpoint = "http://..." in [telemetry]')
+                found = (
+                    [run.run_id for run in await opened.runs(since=time.time() - moments.span(since), limit=None)]
+                    if since
+                    else await _below(opened, (await find_run(opened, run_id)).run_id)
+                )
+                sent = sum([await exporter.send_run(each) for each in found])
+                await exporter.close()
+                return sent, len(found)
+
+    sent, count = asyncio.run(command())
+    terminal.note("{sent} of {count} runs were sent", sent=sent, count=count)
+    return DONE if sent == count else FAILED
+
+
+async def _below(journal: Journal, run_id: str) -> list[str]:
+    """A run, and the runs that its calls began."""
+    children = await journal.runs(parent=run_id, limit=None)
+    return [run_id, *[each for child in children for each in await _below(journal, child.run_id)]]
+
+
 async def _spans_below(journal: Journal, run_id: str, said: SpanContent) -> list[TraceSpan]:
     """The spans of a run, and of the runs that its calls began."""
-    found = spans_of(run_id, Timeline(await journal.read(run_id)), said)
-    for child in await journal.runs(parent=run_id, limit=None):
-        found += await _spans_below(journal, child.run_id, said)
-    return found
+    runs = await _below(journal, run_id)
+    return [span for each in runs for span in spans_of(each, Timeline(await journal.read(each)), said)]

@@ -1,0 +1,191 @@
+"""`SpanExporter`: sends the spans of runs that are over to a collector, each run by one of all processes of a journal.
+
+What was sent twice, since a process was killed between sending and noting it, is the same span. A collector that hangs,
+refuses or is away delays nothing but its own spans: they wait in the journal's database and are tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from typing import Literal
+
+from msgspec import Struct
+
+from ..core.errors import Busy, JournalError, UsageError
+from ..core.interfaces import Clock, Journal
+from ..journal.timeline import Timeline
+from ..transport.fetcher import Fetcher
+from ..transport.http import HttpFailure
+from .feature import FEATURE, UNSENT, Unsent
+from .settings import TelemetryTable
+from .spans import SpanContent, TraceSpan, spans_of
+
+log = logging.getLogger("actum.telemetry")
+
+RUNS_AT_ONCE = 50
+"""At most the spans of this many runs are sent in one request."""
+ROWS_MAX = 1_000
+"""At most this many runs are read at a time."""
+RETRY_S_MAX = 60.0
+SINCE = "telemetry since"
+"""The position that says since when spans are sent: runs that began before are sent by `actum telemetry send` alone."""
+_REFUSED = frozenset({400, 413, 422})
+"""What a collector answers to spans that it will never take."""
+
+Outcome = Literal["sent", "failed", "dropped"]
+Encode = Callable[[Sequence[TraceSpan], Mapping[str, str]], bytes]
+
+
+class Collector(Struct, frozen=True):
+    """Where spans are sent.
+
+    Attributes:
+        url: the address of its traces.
+        headers: gives the headers of a request, read anew for each, since secrets change.
+        resource: what sends the spans.
+        encode: makes the body.
+    """
+
+    url: str
+    headers: Callable[[], Mapping[str, str]]
+    resource: Mapping[str, str]
+    encode: Encode
+
+    def __repr__(self) -> str:
+        return "Collector(...)"  # a header holds a secret
+
+
+class SpanExporter:
+    """Sends spans.
+
+    Args:
+        journal: where the runs are on record.
+        collector: where they are sent.
+        fetcher: sends requests.
+        table: what the settings say.
+        clock: the time.
+        count: is told how many spans were sent, failed or dropped.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        collector: Collector,
+        fetcher: Fetcher,
+        table: TelemetryTable,
+        clock: Clock,
+        count: Callable[[Outcome, int], None] = lambda outcome, number: None,
+    ) -> None:
+        self._journal, self._collector, self._fetcher = journal, collector, fetcher
+        self._table, self._clock, self._count = table, clock, count
+        self._said = SpanContent(content=table.content, users=table.users)
+        self._since = float("inf")
+        self._problem = ""
+
+    async def run(self) -> None:
+        """Send spans until this is cancelled."""
+        wait_s = self._table.every_s
+        while True:
+            await self._clock.sleep(wait_s)
+            is_well = True
+            with suppress(JournalError):  # a database that is away comes back
+                is_well = await self.look()
+            wait_s = self._table.every_s if is_well else min(wait_s * 2, RETRY_S_MAX)
+
+    async def look(self) -> bool:
+        """Send what there is; whether the collector took it.
+
+        Raises:
+            JournalError: the journal can not be read or written.
+        """
+        await self._begin()
+        await self._journal.stores.read("", lambda transaction: None, caught_up=FEATURE.name)
+        rows = await self._journal.stores.find_everywhere(UNSENT, limit=ROWS_MAX)
+        held = await self._journal.held.which([row.run_id for _, row in rows])
+        free = [(tenant, row) for tenant, row in rows if row.run_id not in held]
+        for at in range(0, len(free), RUNS_AT_ONCE):
+            if not await self._send_rows(free[at : at + RUNS_AT_ONCE]):
+                await self._drop()
+                return False
+        return True
+
+    async def send_run(self, run_id: str) -> bool:
+        """Send the spans of one run, whatever was sent before; whether the collector took them.
+
+        Raises:
+            JournalError: the journal can not be read.
+        """
+        return await self._post([await self._spans(run_id)]) == "sent"
+
+    async def close(self) -> None:
+        """Let go of the connections to the collector."""
+        await self._fetcher.aclose()
+
+    async def _begin(self) -> None:
+        """Find out since when spans are sent: from the first look of the first process on."""
+        if self._since == float("inf"):
+            now = self._journal.now()
+            await self._journal.positions.move(SINCE, None, repr(now))
+            self._since = float(await self._journal.positions.find(SINCE) or now)
+
+    async def _send_rows(self, rows: Sequence[tuple[str, Unsent]]) -> bool:
+        """Send the spans of runs that no other process sends now; whether the collector took them."""
+        async with AsyncExitStack() as claims:
+            mine: list[tuple[str, Unsent]] = []
+            for tenant, row in rows:
+                with suppress(Busy):
+                    await claims.enter_async_context(self._journal.claim(f"telemetry {row.run_id}"))
+                    if await self._journal.stores.get(tenant, UNSENT, row.run_id) == row:  # nobody has sent it
+                        mine.append((tenant, row))
+            spans = [await self._spans(row.run_id) if row.at >= self._since else [] for _, row in mine]
+            outcome = await self._post(spans)
+            if outcome == "refused" and len(mine) > 1:  # one of them spoils the others
+                outcomes = [await self._post([each]) for each in spans]
+            else:
+                outcomes = [outcome] * len(mine)
+            for (tenant, row), each, last in zip(mine, spans, outcomes, strict=True):
+                if last == "failed":
+                    continue
+                if last == "refused":
+                    self._count("dropped", len(each))
+                await self._journal.stores.delete(tenant, UNSENT, {"run_id": row.run_id, "ends": row.ends})
+            return "failed" not in outcomes
+
+    async def _spans(self, run_id: str) -> list[TraceSpan]:
+        found = spans_of(run_id, Timeline(await self._journal.read(run_id)), self._said)
+        return [span for span in found if self._is_sampled(span.trace_id)]
+
+    def _is_sampled(self, trace: str) -> bool:
+        """Whether a trace is sent. The caller's flag is not believed."""
+        return int(trace[16:], 16) < self._table.sample * 2**64
+
+    async def _post(self, runs: Sequence[Sequence[TraceSpan]]) -> Literal["sent", "failed", "refused"]:
+        spans = [span for run in runs for span in run]
+        if not spans:
+            return "sent"
+        problem, refused = "", False
+        try:
+            body = self._collector.encode(spans, self._collector.resource)
+            headers = {**self._collector.headers(), "content-type": "application/x-protobuf", "user-agent": "actum"}
+            answer = await self._fetcher.send(
+                "POST", self._collector.url, headers=headers, body=body, redirects="none", head_only=True
+            )
+            if not 200 <= answer.status < 300:
+                problem, refused = f"it answered {answer.status}", answer.status in _REFUSED
+        except (HttpFailure, UsageError, ValueError) as failure:
+            problem = type(failure).__name__  # its words may quote a header
+        if problem and problem != self._problem:
+            log.warning("the collector took no spans: %s", problem)
+        self._problem = problem
+        self._count("sent" if not problem else "failed", len(spans))
+        return "sent" if not problem else "refused" if refused else "failed"
+
+    async def _drop(self) -> None:
+        """Drop the oldest runs that wait, where more wait than may."""
+        rows = await self._journal.stores.find_everywhere(UNSENT)
+        rows = sorted(rows, key=lambda each: each[1].at)[: max(0, len(rows) - self._table.queue)]
+        for tenant, row in rows:
+            self._count("dropped", len(await self._spans(row.run_id)))
+            await self._journal.stores.delete(tenant, UNSENT, {"run_id": row.run_id})

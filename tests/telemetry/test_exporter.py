@@ -1,0 +1,202 @@
+"""Spans are sent once, by one of all processes, and a collector that does anything wrong delays nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from importlib.metadata import version
+
+import pytest
+
+from actum import Answer
+from actum.compose.deploy.telemetry import open_exporter, telemetry_sent
+from actum.compose.features import features_of, take_into_use
+from actum.compose.settings import Settings
+from actum.core.call import ToolCall
+from actum.core.errors import UsageError
+from actum.core.interfaces import Journal
+from actum.journal.memory import MemoryJournal
+from actum.journal.timeline import Timeline
+from actum.telemetry.exporter import SpanExporter
+from actum.telemetry.settings import TelemetryTable
+from actum.telemetry.spans import spans_of
+from actum.testing import FakeClock
+from tests.patience import HANGS_S
+from tests.storage.conftest import Store
+from tests.telemetry.collector import OtlpCollector
+from tests.telemetry.test_spans import desk, turn
+
+pytestmark = pytest.mark.row("A6")
+
+ENVIRONMENT = {"HOME": "/nowhere", "COLLECTOR_KEY": "a-secret-key"}
+
+
+def settings(url: str, **more: object) -> Settings:
+    headers = {"authorization": "Basic ${COLLECTOR_KEY}"}
+    return Settings(telemetry=TelemetryTable(endpoint=f"{url}/otel", headers=headers, **more))  # type: ignore[arg-type]
+
+
+async def opened(store: Store, wanted: Settings, clock: FakeClock) -> Journal:
+    journal = store.open(clock=clock)
+    await take_into_use(features_of(wanted), journal)
+    return journal
+
+
+async def ran(journal: Journal, count: int = 1) -> list[str]:
+    ids = []
+    for _ in range(count):
+        agent = desk(journal, turn(ToolCall("c1", "weather", {"city": "Bonn"})), turn(text="Done."))
+        ids.append((await agent.run("How?", principal="ann")).run_id)
+    return ids
+
+
+async def test_two_processes_and_a_third_after_a_failure_send_each_span_once_and_the_record_says_the_same(
+    shared: Store,
+) -> None:
+    collector, clock, counts = OtlpCollector(), FakeClock(), Counter[str]()
+    async with collector.serving() as url:
+        wanted = settings(url)
+        journals = [await opened(shared, wanted, clock) for _ in range(2)]
+        before = await ran(journals[0])
+
+        def count(outcome: str, number: int) -> None:
+            counts[outcome] += number
+
+        clock.advance(10)
+        with (
+            open_exporter(wanted, ENVIRONMENT, journals[0], count) as first,
+            open_exporter(wanted, ENVIRONMENT, journals[1], count) as second,
+        ):
+            assert first is not None
+            assert second is not None
+            assert await first.look()
+            assert not collector.names, "what ran before telemetry was switched on is sent by hand alone"
+            clock.advance(10)
+            runs = await ran(journals[0], 8)
+            await asyncio.gather(*(each.look() for each in (first, second) * 3))
+            assert counts == {"sent": 32}
+            assert set(map(len, collector.spans.values())) == {1}
+            assert len(collector.spans) == 32
+            for status in (500, 429, 404, 307):
+                collector.answers = [status]
+                runs += await ran(journals[0])
+                assert not await first.look()
+                assert await second.look(), "another process sends what the first could not"
+                clock.advance(1)
+            assert counts["failed"] == 16
+            assert {each["path"] for each in collector.headers} == {"/otel/v1/traces"}, "no redirect is followed"
+            assert {each["authorization"] for each in collector.headers} == {"Basic a-secret-key"}
+            assert await first.send_run(before[0])
+        assert collector.resources == {(("service.name", "actum"), ("service.version", version("actum")))}
+        for run_id in (*runs, *before):
+            for span in spans_of(run_id, Timeline(await journals[1].read(run_id))):
+                assert len(collector.spans[span.span_id]) == 1
+
+
+async def test_a_run_that_is_held_sends_nothing_and_a_waiting_run_is_sent_when_it_is_over(shared: Store) -> None:
+    collector, clock = OtlpCollector(), FakeClock()
+    async with collector.serving() as url:
+        wanted = settings(url)
+        journal = await opened(shared, wanted, clock)
+        with open_exporter(wanted, ENVIRONMENT, journal) as exporter:
+            assert exporter is not None
+            await exporter.look()
+            clock.advance(1)
+            agent = desk(journal, turn(ToolCall("c1", "pay", {"sum": 3})), turn(text="Done."))
+            paused = await agent.run("Pay.")
+            await exporter.look()
+            assert not collector.names
+            await journal.held.hold()
+            await ran(journal)  # new requests are served meanwhile
+            await exporter.look()
+            assert len(collector.names) == 4
+            await journal.held.release()
+            (waits,) = paused.pending
+            await agent.resume(paused.run_id, {waits.id: Answer("approve")})
+            await exporter.look()
+            assert len(collector.names) == 8
+
+
+async def test_spans_that_a_collector_will_never_take_keep_no_others_waiting_and_the_oldest_are_dropped(
+    shared: Store,
+) -> None:
+    collector, clock, counts = OtlpCollector(), FakeClock(), Counter[str]()
+    async with collector.serving() as url:
+        wanted = settings(url, queue=2)
+        journal = await opened(shared, wanted, clock)
+        with open_exporter(
+            wanted, ENVIRONMENT, journal, lambda outcome, number: counts.update({outcome: number})
+        ) as exporter:
+            assert exporter is not None
+            await exporter.look()
+            clock.advance(1)
+            await ran(journal, 3)
+            collector.answers = [400, 400]  # together, and the first alone
+            assert await exporter.look()
+            assert (len(collector.names), counts["dropped"]) == (8, 4)
+            clock.advance(1)
+            await ran(journal, 5)
+            collector.answers = [503]
+            assert not await exporter.look()
+            assert counts["dropped"] == 4 + 3 * 4
+            assert await exporter.look()
+            assert len(collector.names) == 16
+
+
+async def test_a_collector_that_hangs_delays_neither_runs_nor_the_end(shared: Store) -> None:
+    collector, clock = OtlpCollector(), FakeClock()
+    collector.answers = [0]
+    async with collector.serving() as url:
+        wanted = settings(url, every_s=0.01)
+        journal = await opened(shared, wanted, clock)
+        async with asyncio.timeout(HANGS_S):
+            async with telemetry_sent(wanted, ENVIRONMENT, journal):
+                while not collector.came.is_set():
+                    clock.advance(1)
+                    await ran(journal)
+                await ran(journal)
+    assert not collector.names
+
+
+async def test_a_sample_is_drawn_by_the_trace_so_that_all_processes_agree(shared: Store) -> None:
+    collector, clock = OtlpCollector(), FakeClock()
+    async with collector.serving() as url:
+        wanted = settings(url, sample=0.5)
+        journal = await opened(shared, wanted, clock)
+        with open_exporter(wanted, ENVIRONMENT, journal) as exporter:
+            assert isinstance(exporter, SpanExporter)
+            await exporter.look()
+            clock.advance(1)
+            runs = await ran(journal, 40)
+            await exporter.look()
+        spans = [spans_of(run_id, Timeline(await journal.read(run_id))) for run_id in runs]
+        sent = [{span.span_id in collector.spans for span in each} for each in spans]
+    assert all(len(each) == 1 for each in sent), "a trace is sent whole or not"
+    assert 5 < sum(True in each for each in sent) < 35
+
+
+@pytest.mark.parametrize(
+    ("table", "environment", "word"),
+    [
+        (TelemetryTable(endpoint="collector:4318"), {}, "endpoint"),
+        (TelemetryTable(), {"OTEL_EXPORTER_OTLP_ENDPOINT": "ftp://x"}, "endpoint"),
+        (TelemetryTable(endpoint="http://c:1", headers={"a": "${NOT_THERE}"}), {}, "NOT_THERE"),
+        (TelemetryTable(endpoint="http://c:1", headers={"a": "${secret:nowhere}"}), {}, "nowhere"),
+    ],
+)
+async def test_what_can_not_be_is_told_at_the_start(
+    table: TelemetryTable, environment: Mapping[str, str], word: str
+) -> None:
+    variables = {"HOME": "/nowhere", **environment}
+    opening = open_exporter(Settings(telemetry=table), variables, MemoryJournal())
+    with pytest.raises(UsageError, match=word), opening:
+        pass
+
+
+async def test_without_the_table_nothing_is_written_and_nothing_is_sent(shared: Store) -> None:
+    journal = await opened(shared, Settings(), FakeClock())
+    await ran(journal)
+    assert "telemetry" not in {each.feature for each in await journal.stores.kept()}
+    with open_exporter(Settings(), {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, journal) as exporter:
+        assert exporter is None
