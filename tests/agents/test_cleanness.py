@@ -16,7 +16,9 @@ from actum.core.model import Request
 from actum.core.run.record import CallCompleted, CallRefused, Started
 from actum.core.tool import Tool
 from actum.journal.memory import MemoryJournal
+from actum.knowledge.browsing.browser import BROWSER_TOOLS, QUOTE_TOOL, KnowledgeTool
 from actum.memory.memory import Memory
+from actum.policy.outside import has_foreign_text
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.wrappers import foreign
 from actum.workflow.load import read_definition
@@ -207,6 +209,11 @@ async def test_what_an_older_version_recorded_is_resumed_and_judged_by_its_tools
         again = await agent(old).fork(first.run_id, 3)
         resumed = await agent(old).resume(again)
         assert resumed.status == "done"
+
+
+async def test_documents_are_foreign_text() -> None:
+    tools = [*BROWSER_TOOLS, QUOTE_TOOL, *await KnowledgeTool("minutes").list_tools()]
+    assert all(each.is_outside and has_foreign_text(each, ToolResult("1", structured="page")) for each in tools)
 
 
 async def test_a_foreign_toolset_that_calls_its_results_its_own_words_is_not_believed() -> None:

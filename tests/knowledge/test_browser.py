@@ -232,7 +232,7 @@ async def test_a_page_is_no_longer_read_when_its_reader_was_taken_away_in_the_mi
     ]
     model = ScriptedModel(replies(*calls))
     tools = [Browser(), KnowledgeTool("handbook"), KnowledgeTool("none"), take_away]
-    await Agent(model, tools, journal=journal).run("Go.", principal="bob", roles=["staff"])  # type: ignore[arg-type]
+    await Agent(model, tools, journal=journal, defence=None).run("Go.", principal="bob", roles=["staff"])  # type: ignore[arg-type]
     said = [each.result.text for each in model.requests[-1].messages if isinstance(each, ToolMessage)]
     assert "Travel" in said[1]
     assert all("There is no such page" in each for each in said[3:7])

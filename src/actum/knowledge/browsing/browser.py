@@ -40,6 +40,7 @@ def _tool(name: str, description: str, **properties: JsonObject) -> Tool:
         idempotent=True,
         sequential=True,
         sinks=(),
+        outside=True,  # anybody may have written a document
     )
 
 
@@ -152,6 +153,7 @@ class KnowledgeTool:
             idempotent=True,
             knowledge=True,
             sinks=(),
+            outside=True,
         )
 
     async def list_tools(self) -> Sequence[Tool]:
