@@ -135,6 +135,7 @@ DOORS: dict[str, set[str]] = {
     "actum.sandbox.probe": {"ctypes"},
     "actum.schema.shape": {"pydantic"},
     "actum.schema.signature": {"docstring_parser"},
+    "actum.server.api.experiments": {"actum.evals.comparison", "actum.evals.records", "actum.evals.report"},
     "actum.server.api.runs.operations": {"actum.server.api.tasks.accepting"},
     "actum.server.api.runs.views": {"actum.models.catalog"},
     "actum.storage.place": {"actum.storage.postgres", "actum.storage.sqlite"},

@@ -11,9 +11,11 @@ from msgspec import Struct
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.run.record import Entry
+from ..journal.recording import RunState
 from ..scores.score import EVALUATION, standing_scores
 from .case import Case
 from .experiment import KnownTools
+from .judge import Agreement, agreement
 from .records import ExperimentRun, try_id
 from .scorer import CORRECT, fails
 from .tried import tried
@@ -114,6 +116,7 @@ class ExperimentReport(Struct, frozen=True, kw_only=True):
         in_doubt: the runs with a call that may or may not have happened.
         scores: by name.
         results: each case.
+        judges: of each score that a model gave, how far the model agrees with people.
     """
 
     experiment: str
@@ -131,6 +134,7 @@ class ExperimentReport(Struct, frozen=True, kw_only=True):
     unrated: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
     in_doubt: tuple[str, ...] = ()
+    judges: dict[str, Agreement] = {}
 
     @property
     def fails_too_often(self) -> bool:
@@ -167,6 +171,7 @@ async def report_of(journal: Journal, found: ExperimentRun) -> ExperimentReport:
         in_doubt=tuple(each.run for each in tries if each.in_doubt),
         scores={name: summary_of(results, name) for name in names_of(results)},
         results=tuple(results),
+        judges={name: await agreement(journal, reader.tenant, name) for name in sorted(reader.judged)},
     )
 
 
@@ -177,6 +182,8 @@ class _Tries:
         self._journal = journal
         self._found = found
         self._tools = KnownTools(journal)
+        self.judged: set[str] = set()
+        self.tenant = ""
 
     async def read(self, cases: Sequence[Case]) -> AsyncIterator[CaseReport]:
         """Some cases, in order."""
@@ -189,7 +196,10 @@ class _Tries:
 
     async def _one(self, case: Case, run_id: str, entries: Sequence[Entry]) -> TryReport:
         run = tried(run_id, entries, await self._tools.of(entries))
-        given = {each.given.name: each.given.value for each in standing_scores(entries) if each.given.by == EVALUATION}
+        marks = [each.given for each in standing_scores(entries) if each.given.by == EVALUATION]
+        given = {each.name: each.value for each in marks}
+        self.judged |= {each.name for each in marks if each.scorer == "model"}
+        self.tenant = RunState(entries[:1]).beginning().tenant
         return TryReport(
             run=run_id,
             status=run.status,
@@ -242,6 +252,7 @@ def shown(report: ExperimentReport) -> JsonObject:
             name: {"mean": each.mean, "rated": each.rated, "all_right": each.all_right}
             for name, each in report.scores.items()
         },
+        "judges": {name: {"both": each.both, "kappa": each.kappa} for name, each in report.judges.items()},
         "results": [
             {
                 "case": case.case,

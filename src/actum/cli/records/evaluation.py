@@ -24,7 +24,8 @@ from ...evals.closed import ClosedWorld
 from ...evals.comparison import compare
 from ...evals.comparison import shown as compared_as_json
 from ...evals.experiment import AgentOf, Experiment, carry_out, score_again
-from ...evals.gate import GateRules, judge
+from ...evals.gate import CHECKED_MIN, GateRules, judge
+from ...evals.judge import Judge
 from ...evals.records import experiment_lines, experiment_of, find_experiment
 from ...evals.report import ExperimentReport, report_of, shown
 from ...evals.scorer import CORRECT, CORRECT_SCORING, Scoring, scoring_of
@@ -99,6 +100,10 @@ def run(
     limit: Annotated[int, typer.Option(metavar="NUMBER", help="Only the first cases; 0 for all.")] = 0,
     tag: Annotated[str, typer.Option(metavar="TAG", help="Only cases with this tag.")] = "",
     score: ScoreFlag = None,
+    judge_model: Annotated[str, typer.Option("--judge", metavar="MODEL", help="A model that judges by --rubric.")] = "",
+    rubric: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What a good answer is; the file names the score.")
+    ] = None,
     results: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What tools answer in all cases, as JSON by tool.")
     ] = None,
@@ -118,6 +123,7 @@ def run(
     terminal = Terminal()
     chosen = _chosen(read_cases(cases), tag, limit)
     scorers = [CORRECT_SCORING, *(_scoring(each) for each in score or [])]
+    judged_by = _judge(judge_model, rubric)
     given, words = _results(results), _words(instructions)
 
     async def command() -> ExperimentReport:
@@ -129,7 +135,7 @@ def run(
             experiment = Experiment(
                 cases=chosen,
                 agent=made,
-                scorers=scorers,
+                scorers=[*scorers, *(each.scoring(opened, principal=who()) for each in judged_by)],
                 name=said(name),
                 tries=tries,
                 jobs=jobs,
@@ -287,6 +293,9 @@ def gate(
     markdown_to: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown there.")
     ] = None,
+    unchecked_judge: Annotated[
+        bool, typer.Option("--unchecked-judge", help="Let a judge's score pass that few people have checked.")
+    ] = False,
     allow_unknown: Annotated[bool, typer.Option("--allow-unknown", help="Exit code 0 in the place of 3.")] = False,
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
@@ -300,8 +309,15 @@ def gate(
     before = reports[1] if len(reports) > 1 else None
     if is_file:
         before = read_exported(Path(against).read_bytes(), against)
-    rules = GateRules(metric=metric, minimum=minimum, margin=None if margin is None else margin / 100, cost=cost)
-    verdict = judge(reports[0], before, rules)
+    rules = GateRules(
+        metric=metric,
+        minimum=minimum,
+        margin=None if margin is None else margin / 100,
+        cost=cost,
+        unchecked_judge=unchecked_judge,
+    )
+    agreed = reports[0].judges.get(metric)
+    verdict = judge(reports[0], before, rules, judged_by_model=None if agreed is None else agreed.both)
     for place, text in ((junit_to, junit), (markdown_to, markdown)):
         if place is not None:
             place.write_text(text(reports[0], verdict, metric), "utf-8")
@@ -378,6 +394,19 @@ def _scoring(place: str) -> Scoring:
     return scoring_of(load_object(place))
 
 
+def _judge(model: str, rubric: Path | None) -> list[Judge]:
+    """The judge that a person names, where they name one."""
+    if (model != "") != (rubric is not None):
+        raise UsageError("--judge MODEL and --rubric FILE go together")
+    if rubric is None:
+        return []
+    try:
+        words = rubric.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError("--rubric {file}: {why}", file=rubric, why=error) from None
+    return [Judge(model=make_model(options.read(model=model)), rubric=words, name=rubric.stem)]
+
+
 def _results(path: Path | None) -> dict[str, Json]:
     if path is None:
         return {}
@@ -432,6 +461,18 @@ def _show(terminal: Terminal, report: ExperimentReport, *, as_json: bool) -> Non
     )
     if report.flaky:
         terminal.note("Flaky cases: {names}", names=names_told(report.flaky))
+    for name, each in report.judges.items():
+        if each.both < CHECKED_MIN:
+            terminal.note(
+                "{name} is not checked against people: {count} runs have both scores", name=name, count=each.both
+            )
+        elif each.kappa is not None:
+            terminal.note(
+                "{name} and people agree in {count} runs with kappa {kappa:.2f}",
+                name=name,
+                count=each.both,
+                kappa=each.kappa,
+            )
     for run_id in report.in_doubt:
         terminal.note("Nobody knows whether a call of {run} happened.", run=run_id)
     terminal.note(
