@@ -21,7 +21,7 @@ from ...core.json import Json, JsonObject
 from ...evals.adding import case_of
 from ...evals.case import Case, read_cases
 from ...evals.closed import ClosedWorld
-from ...evals.comparison import compare
+from ...evals.comparison import ChangedCase, compare
 from ...evals.comparison import shown as compared_as_json
 from ...evals.experiment import AgentOf, Experiment, carry_out, score_again
 from ...evals.gate import CHECKED_MIN, GateRules, judge
@@ -30,6 +30,7 @@ from ...evals.records import experiment_lines, experiment_of, find_experiment
 from ...evals.report import ExperimentReport, report_of, shown
 from ...evals.scorer import CORRECT, CORRECT_SCORING, Scoring, scoring_of
 from ...evals.written import exported, junit, markdown, names_told, read_exported
+from ...journal.comparison import compare as compare_runs
 from ...journal.named import find_run
 from .. import loading, options
 from ..exit_codes import DONE, FAILED, PAUSED
@@ -40,6 +41,8 @@ from ..show.terminal import Terminal, said, shorten, who
 from .rate import latest_run
 
 app = typer.Typer(help="Evaluation: cases, experiments, and whether one version is better than another.")
+CHANGED_MAX = 50
+"""For how many changed cases the place is told at which their runs part."""
 ScoreFlag = Annotated[
     list[str] | None,
     typer.Option("--score", metavar="FILE.py:NAME", help="A scorer of your own, beside `correct`; may be repeated."),
@@ -275,8 +278,12 @@ def compare_experiments(
     if found.flaky:
         terminal.note("Flaky cases: {names}", names=names_told(found.flaky))
     if found.changed:
-        changed = [(each.case, each.score, f"{each.a:g} -> {each.b:g}", *each.runs) for each in found.changed]
-        terminal.table("case", "score", "changed", "before", "after", rows=changed)
+        moments_of = asyncio.run(_moments(journal, found.changed[:CHANGED_MAX]))
+        changed = [
+            (each.case, each.score, f"{each.a:g} -> {each.b:g}", *each.runs, moments_of.get(each.runs, ""))
+            for each in found.changed
+        ]
+        terminal.table("case", "score", "changed", "before", "after", "parts at", rows=changed)
 
 
 @app.command("gate")
@@ -336,6 +343,17 @@ def export(experiment: ExperimentArgument, journal: JournalFlag = "") -> None:
     """Print a small file of an experiment for `gate --against`: digests and scores, no words."""
     report = asyncio.run(_reports(journal, experiment))[0]
     typer.echo(exported(report), nl=False)
+
+
+async def _moments(journal: str, changed: Sequence[ChangedCase]) -> dict[tuple[str, str], str]:
+    """Where the two runs of changed cases first part, in a few words."""
+    found: dict[tuple[str, str], str] = {}
+    async with options.journal(options.read(journal=journal)) as opened:
+        for each in changed:
+            one, other = [await opened.read(run) for run in each.runs]
+            parts = [part for part in compare_runs(one, other).parts if part is not None]
+            found[each.runs] = f"{parts[-1].what} {parts[-1].step}" if parts else ""
+    return found
 
 
 async def _reports(journal: str, *named: str) -> list[ExperimentReport]:
