@@ -200,3 +200,33 @@ async def test_without_the_table_nothing_is_written_and_nothing_is_sent(shared: 
     assert "telemetry" not in {each.feature for each in await journal.stores.kept()}
     with open_exporter(Settings(), {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, journal) as exporter:
         assert exporter is None
+
+
+@pytest.mark.parametrize(
+    ("table", "variables", "what"),
+    [
+        ({"headers": {"a": "Basic ${secret:LANGFUSE}"}}, {}, "headers with secrets"),
+        ({"headers": {"a": "${HOME}"}}, {}, "headers with secrets"),
+        ({}, {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Basic%20x"}, "headers with secrets"),
+        ({"content": True}, {}, "content"),
+        ({"users": True}, {}, "users"),
+    ],
+)
+def test_a_folder_that_was_cloned_does_not_decide_where_words_and_secrets_are_sent(
+    table: dict[str, object], variables: dict[str, str], what: str
+) -> None:
+    url = "http://collector.example:4318"
+    said = TelemetryTable(endpoint=url, **table)  # type: ignore[arg-type]
+    cloned = Settings(telemetry=said, sources={"telemetry": "actum.toml"})
+    with (
+        pytest.raises(UsageError, match=f"{what} would be sent there"),
+        open_exporter(cloned, variables, MemoryJournal()),
+    ):
+        pass
+    agreed = {"HOME": "/home/ann", **variables, "OTEL_EXPORTER_OTLP_ENDPOINT": f"{url}/"}
+    if "secret:" not in str(table):
+        with open_exporter(cloned, agreed, MemoryJournal()) as exporter:
+            assert exporter is not None
+    bare = Settings(telemetry=TelemetryTable(endpoint=url), sources={"telemetry": "actum.toml"})
+    with open_exporter(bare, {}, MemoryJournal()) as exporter:
+        assert exporter is not None

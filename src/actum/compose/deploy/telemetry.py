@@ -15,9 +15,9 @@ from ...core.interfaces import Journal
 from ...telemetry.exporter import Collector, Outcome, SpanExporter
 from ...telemetry.settings import TelemetryTable
 from ...transport.fetcher import Fetcher
-from ...transport.guard import Guard
+from ...transport.guard import Guard, is_here
 from ..mcp import secrets_of
-from ..settings import Settings
+from ..settings import SETTINGS_FILE, Settings
 
 SEND_S = 10.0
 """A collector has to answer within this time."""
@@ -77,12 +77,36 @@ def open_exporter(
 
     if not re.fullmatch(r"https?://[^\s/?#@]+[^\s?#]*", endpoint):
         raise UsageError("[telemetry] endpoint: write an address, such as http://collector:4318")
+    _keep_what_is_the_persons(settings, table, environment)
     url = f"{endpoint.rstrip('/')}/v1/traces"
     headers = _headers(table, environment)
     headers()  # says now what is missing
     fetcher = Fetcher(Guard(url), bytes_max=ANSWER_BYTES_MAX, seconds_max=SEND_S)
     collector = Collector(url, headers, _resource(table, environment), encoded)
     yield SpanExporter(journal, collector, fetcher, table, SystemClock(), count)
+
+
+def _keep_what_is_the_persons(settings: Settings, table: TelemetryTable, environment: Mapping[str, str]) -> None:
+    """A file in the working folder, which may be anybody's, does not decide where secrets and words are sent.
+
+    Raises:
+        UsageError: it would.
+    """
+    if settings.sources.get("telemetry") != SETTINGS_FILE or not table.endpoint:
+        return
+    agreed = environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    if is_here(table.endpoint) or agreed.rstrip("/") == table.endpoint.rstrip("/"):
+        return
+    names_secrets = any("${" in value for value in table.headers.values())
+    inherits = not table.headers and bool(environment.get("OTEL_EXPORTER_OTLP_HEADERS"))
+    if names_secrets or inherits or table.content or table.users:
+        what = "content" if table.content else "users" if table.users else "headers with secrets"
+        raise UsageError(
+            "actum.toml names the collector {endpoint}, and {what} would be sent there: set "
+            "OTEL_EXPORTER_OTLP_ENDPOINT to that address if you mean it",
+            endpoint=table.endpoint,
+            what=what,
+        )
 
 
 def _resource(table: TelemetryTable, environment: Mapping[str, str]) -> dict[str, str]:
