@@ -27,7 +27,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup bundle demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format locale bench train-embedded promote-embedded workflow-oracle lock clean
+.PHONY: help setup bundle wheels demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format locale bench train-embedded promote-embedded workflow-oracle lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ setup: $(READY) ## make .venv with everything that the other commands need
 
 bundle: $(READY) ## build the pages of the studio, where they are stale
 	$(BIN)/python packages/studio/hatch_build.py
+
+wheels: $(READY) bundle ## build the wheel of actum into wheels/, or DIR=FOLDER, for the files of actum init --deploy
+	$(UV) build --wheel --no-build-isolation --python $(BIN)/python --out-dir $(or $(DIR),wheels)
 
 demo: $(INSTALLED) ## watch questions become calls and answers: no key, no network
 	@$(BIN)/actum demo

@@ -26,7 +26,8 @@ from starlette.applications import Starlette
 
 from actum import Agent
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import ServeSettings
 from actum.core.event import Delta, TextDelta
 from actum.core.identity import Identity
 from actum.core.interfaces import Journal

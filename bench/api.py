@@ -18,7 +18,8 @@ from starlette.types import ASGIApp, Message
 
 from actum import tool
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import ServeSettings
 from actum.core.identity import Identity
 from actum.core.stored.key import new_key
 from actum.journal.memory import MemoryJournal

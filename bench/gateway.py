@@ -36,7 +36,8 @@ from starlette.routing import Route
 from actum import Agent
 from actum.compose.passing import open_models_door
 from actum.compose.serving import Serving, run_server
-from actum.compose.settings import ModelTable, ServeLimits, ServeSettings, Settings, UpstreamTable
+from actum.compose.settings import ModelTable, Settings, UpstreamTable
+from actum.compose.tables.serve import ServeLimits, ServeSettings
 from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
 from actum.core.message import Reply, ToolMessage

@@ -31,7 +31,8 @@ from starlette.types import ASGIApp, Message
 
 from actum import Agent, tool
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import ServeSettings
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage

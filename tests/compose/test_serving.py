@@ -17,7 +17,8 @@ import pytest
 from actum import Agent, tool
 from actum.call.limits.limits import Limits, ToolLimits
 from actum.compose.serving import Serving, open_doors, place_of, served_agents
-from actum.compose.settings import ServeLimits, ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import ServeLimits, ServeSettings
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject

@@ -12,7 +12,8 @@ import pytest
 
 from actum import Agent, tool
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ServeSettings, Settings, WorkflowTable
+from actum.compose.settings import Settings, WorkflowTable
+from actum.compose.tables.serve import ServeSettings
 from actum.compose.workflows import Workflows
 from actum.core.clock import SystemClock
 from actum.core.json import JsonObject

@@ -22,7 +22,8 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from actum.compose.serving import open_login
-from actum.compose.settings import LoginTable, ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import LoginTable, ServeSettings
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.journal.audit import audit

@@ -15,7 +15,8 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from actum import Agent
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ServeSettings, Settings, WorkflowTable
+from actum.compose.settings import Settings, WorkflowTable
+from actum.compose.tables.serve import ServeSettings
 from actum.compose.workflows import Workflows
 from actum.core.stored.key import Key, new_key
 from actum.features.titles import FEATURE as TITLES

@@ -18,7 +18,8 @@ from starlette.routing import Route
 
 from actum import Agent, Answer, Rule, Rules
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import ServeSettings
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Clock
 from actum.core.json import Json, JsonObject

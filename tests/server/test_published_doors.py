@@ -24,7 +24,8 @@ from msgspec import Struct
 
 from actum import Agent
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ModelTable, ServeSettings, Settings, WorkflowTable
+from actum.compose.settings import ModelTable, Settings, WorkflowTable
+from actum.compose.tables.serve import ServeSettings
 from actum.compose.tools import load_tools
 from actum.compose.workflows import open_workflows
 from actum.core.interfaces import Journal

@@ -18,7 +18,8 @@ from actum.agents.options import AgentOptions
 from actum.compose.agents import open_agents
 from actum.compose.journals import open_journal
 from actum.compose.serving import BROKER_AWAY, Serving
-from actum.compose.settings import ServeSettings, read_settings
+from actum.compose.settings import read_settings
+from actum.compose.tables.serve import ServeSettings
 from actum.compose.task_worker import broker_depth, celery_dispatcher, check_worker
 from actum.core.clock import SystemClock
 from actum.core.errors import JournalError, UsageError

@@ -76,8 +76,9 @@ from .passing import open_connections, open_models_door
 from .published.offer import published_offer
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets, open_secrets
-from .settings import EMBEDDED, LoginTable, ServeSettings, Settings
+from .settings import EMBEDDED, Settings
 from .settings_watch import SettingsWatch, open_egress
+from .tables.serve import LoginTable, ServeSettings
 from .task_queue import open_queue
 from .tasks import open_tasking, tasks_carried_out
 from .tools import load_tools, with_labels

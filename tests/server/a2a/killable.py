@@ -10,7 +10,8 @@ import uvicorn
 
 from actum import Agent, tool
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import ServeSettings
 from actum.core.message import Reply, ToolMessage
 from actum.core.model import Request
 from actum.server import Access, Identity

@@ -13,7 +13,8 @@ from a2a.types import a2a_pb2 as pb
 
 from actum import Agent
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import A2ATable, ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import A2ATable, ServeSettings
 from actum.core.interfaces import Journal
 from actum.core.model import Model
 from actum.server import Access, Identity

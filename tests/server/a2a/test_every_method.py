@@ -16,7 +16,7 @@ from a2a.client.client import Client, ClientCallContext
 from a2a.types import a2a_pb2 as pb
 
 from actum import Agent, Context, tool
-from actum.compose.settings import A2ATable
+from actum.compose.tables.serve import A2ATable
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from tests.patience import HANGS_S

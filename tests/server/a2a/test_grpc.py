@@ -12,7 +12,8 @@ from a2a.types import a2a_pb2_grpc
 
 from actum import Agent
 from actum.compose.a2a import open_a2a_door
-from actum.compose.settings import A2ATable, ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import A2ATable, ServeSettings
 from actum.core.clock import SystemClock
 from actum.core.errors import UsageError
 from actum.journal.memory import MemoryJournal

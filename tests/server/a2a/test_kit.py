@@ -15,7 +15,8 @@ import httpx
 import pytest
 
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import A2ATable, ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import A2ATable, ServeSettings
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents

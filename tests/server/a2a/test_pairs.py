@@ -25,7 +25,8 @@ from a2a.types import a2a_pb2_grpc
 
 from actum import Agent
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import A2ATable, ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import A2ATable, ServeSettings
 from actum.core.clock import SystemClock
 from actum.journal.memory import MemoryJournal
 from actum.protocols.a2a.followed_task import ReadTask

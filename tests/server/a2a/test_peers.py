@@ -10,7 +10,8 @@ import pytest
 
 from actum import Agent
 from actum.compose.serving import Serving, open_doors
-from actum.compose.settings import ServeSettings, Settings
+from actum.compose.settings import Settings
+from actum.compose.tables.serve import ServeSettings
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
 from actum.server.api.api import GivenAgents

@@ -16,8 +16,9 @@ from ... import server as doors
 from ...compose.agents import open_policy
 from ...compose.mcp import find_servers, mcp_keys, mcp_pins
 from ...compose.secrets import open_secrets
-from ...compose.settings import ServeSettings, Settings
+from ...compose.settings import Settings
 from ...compose.settings_watch import open_egress
+from ...compose.tables.serve import ServeSettings
 from ...compose.tools import load_tools, with_labels
 from ...compose.user_code import load_objects
 from ...core.errors import UsageError

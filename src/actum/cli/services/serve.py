@@ -13,7 +13,8 @@ from msgspec import structs
 
 from ... import server as doors
 from ...compose.extras import SERVES, check_extras
-from ...compose.settings import ServeSettings, Settings
+from ...compose.settings import Settings
+from ...compose.tables.serve import ServeSettings
 from ...core.interfaces import Journal
 from ...core.json import JsonObject
 from ...server.verifier import WantedLater

@@ -17,7 +17,8 @@ from msgspec import structs
 from ...compose.extras import check_extras
 from ...compose.journals import journal_place
 from ...compose.secrets import make_key_file
-from ...compose.settings import ServeSettings, Settings
+from ...compose.settings import Settings
+from ...compose.tables.serve import ServeSettings
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...core.json import JsonObject

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from ...compose.agents import problems_of
 from ...compose.extras import SERVES, install, missing_extras, needed_extras
 from ...compose.features import features_of
-from ...compose.settings import SETTINGS_FILE, ServeSettings, find_mistakes, shown_settings
+from ...compose.settings import SETTINGS_FILE, find_mistakes, shown_settings
+from ...compose.tables.serve import ServeSettings
 from ...compose.template import TEMPLATE
 from ...core.errors import ActumError, UsageError
 from ...core.json import Json, dumps
@@ -21,13 +23,24 @@ from ..exit_codes import DONE, FAILED
 from ..language import tr
 from ..options import JsonFlag
 from ..services.serve import check_server
-from ..show.terminal import Terminal, styled
+from ..show.terminal import Terminal, said, styled
+from .deployment import write_deployment
 
 app = typer.Typer(help="The settings: check the files, show what holds.", invoke_without_command=True)
 
 
-def init() -> None:
-    """Write a commented actum.toml into this folder. A file that is there is left alone."""
+def init(
+    deploy: Annotated[
+        str, typer.Option("--deploy", metavar="DIR", help="Write the files of a deployment into this folder instead.")
+    ] = "",
+) -> None:
+    """Write a commented actum.toml into this folder. A file that is there is left alone.
+
+    With --deploy: Dockerfile, compose.yaml, actum.toml, Caddyfile, nginx.conf, actum.service and .env.example.
+    """
+    if deploy:
+        write_deployment(Terminal(), Path(said(deploy)).expanduser())
+        return
     path = Path.cwd() / SETTINGS_FILE
     try:
         with path.open("x", encoding="utf-8") as file:

@@ -1,0 +1,1 @@
+"""Tables of the settings file, each as the struct that reads it."""
