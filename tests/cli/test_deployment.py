@@ -1,0 +1,135 @@
+"""`actum init --deploy`: what the files say works, by the commands that stand in them; Docker itself is not there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import httpx2
+import pytest
+from ruamel.yaml import YAML
+
+from actum.cli.setup.deployment import EXTRAS
+from tests.broker import BrokerServer, broker_server
+from tests.patience import HANGS_S
+from tests.peers.programs import free_port
+from tests.postgres import PostgresServer
+
+from .conftest import Run
+
+pytestmark = pytest.mark.row("A6")
+NEEDED = re.compile(r"\$\{([A-Z_]+)(?::\?[^}]*)?\}")
+
+
+@pytest.fixture
+def ops(run: Run, home: Path) -> Path:
+    assert run("init", "--deploy", "ops").exit_code == 0
+    return home / "ops"
+
+
+def services(ops: Path) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = YAML(typ="safe").load((ops / "compose.yaml").read_text("utf-8"))["services"]
+    return found
+
+
+def test_nothing_is_written_over_and_the_files_name_every_variable_and_no_secret(run: Run, ops: Path) -> None:
+    before = {path: path.read_text("utf-8") for path in ops.iterdir()}
+    again = run("init", "--deploy", "ops")
+    assert (again.exit_code, "nothing was written" in re.sub(r"\s+", " ", again.stderr)) == (2, True)
+    assert {path: path.read_text("utf-8") for path in ops.iterdir()} == before
+    named = {name for text in before.values() for name in NEEDED.findall(text) if name != "ACTUM_HOST"} | {"ACTUM_HOST"}
+    assert named == set(re.findall(r"^([A-Z_]+)=$", before[ops / ".env.example"], re.MULTILINE))
+    assert all("@" not in text.replace("@postgres", "") for text in before.values())
+    images = re.findall(r"(?:image: |FROM )(\S+:\S+)", before[ops / "compose.yaml"] + before[ops / "Dockerfile"])
+    assert len(images) == 4
+    assert all(re.search(r":\d+\.\d+", image) for image in images)
+    assert (run("init", "--deploy", "tools.py/x").exit_code, (ops.parent / "tools.py").is_file()) == (2, True)
+
+
+def test_servers_and_workers_are_shut_in_and_ended_in_time_and_proxies_wait_long_enough(ops: Path) -> None:
+    settings = (ops / "actum.toml").read_text("utf-8")
+    end_s, hold_s = (float(*re.findall(rf"^{name} = ([\d.]+)", settings, re.MULTILINE)) for name in ("end_s", "hold_s"))
+    for name in ("server", "worker"):
+        service = services(ops)[name]
+        assert (service["read_only"], service["cap_drop"], service["user"]) == (True, ["ALL"], "10001:10001")
+        assert float(str(service["stop_grace_period"]).removesuffix("s")) > end_s
+    assert services(ops)["server"]["deploy"] == {"replicas": 2}
+    assert float(*re.findall(r"proxy_read_timeout (\d+)s", (ops / "nginx.conf").read_text("utf-8"))) > hold_s
+    assert 60 * float(*re.findall(r"read_timeout (\d+)m", (ops / "Caddyfile").read_text("utf-8"))) > hold_s
+
+
+@pytest.mark.parametrize("wheel", ["", "actum-0.1.0-py3-none-any.whl"])
+def test_the_image_installs_the_wheel_beside_it_or_the_version_that_wrote_it(ops: Path, wheel: str) -> None:
+    wheels = ops.parent / "wheels"
+    wheels.mkdir()
+    if wheel:
+        (wheels / wheel).touch()
+    (line,) = re.findall(r"RUN (wheel=.*?)\n\n", (ops / "Dockerfile").read_text("utf-8").replace("\\\n", ""), re.DOTALL)
+    told = line.replace("/opt/actum/bin/pip", "echo").replace("/wheels/", f"{wheels}/")
+    said = subprocess.run(["sh", "-ec", told], capture_output=True, text=True, check=True).stdout
+    what = f"{wheels}/{wheel}[{EXTRAS}]" if wheel else f"actum[{EXTRAS}]=={version('actum')}"
+    assert said == f"install --no-cache-dir {what}\n"
+
+
+@contextmanager
+def started(ops: Path, command: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    program = str(Path(sys.executable).with_name(command[0]))
+    with (ops / "log").open("ab") as log:
+        process = subprocess.Popen([program, *command[1:]], cwd=ops, env=environment, stdout=log, stderr=log)
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            began = time.monotonic()
+            try:
+                process.wait(30)
+            finally:
+                process.kill()
+    assert time.monotonic() - began < 30
+
+
+async def test_two_servers_and_a_worker_start_by_the_commands_of_compose_and_share_a_task(
+    ops: Path, postgres: PostgresServer
+) -> None:
+    known = services(ops)
+    ports = [free_port(), free_port()]
+    with ExitStack() as stack:
+        broker: BrokerServer = stack.enter_context(broker_server())
+        values = {"ACTUM_HOST": "actum.example.com", "ACTUM_KEY": "k" * 40, "ACTUM_SECRETS_KEY": "s" * 44}
+        wanted = {**dict(known["server"]["environment"])}  # type: ignore[call-overload]
+        assert set(wanted) == {"ACTUM_JOURNAL", "ACTUM_BROKER", "ACTUM_KEY", "ACTUM_SECRETS_KEY"}
+        places = {"ACTUM_JOURNAL": postgres.new_database(), "ACTUM_BROKER": broker.url}
+        environment = {"PATH": os.environ["PATH"], "HOME": str(ops), "XDG_STATE_HOME": str(ops / "state")}
+        environment |= {name: value for name, value in values.items() if name in wanted} | places
+
+        def command(name: str) -> list[str]:
+            return [NEEDED.sub(lambda found: values[found[1]], str(word)) for word in known[name]["command"]]  # type: ignore[attr-defined]
+
+        for port in ports:
+            stack.enter_context(started(ops, [*command("server"), "--http", f"127.0.0.1:{port}"], environment))
+        stack.enter_context(started(ops, command("worker"), environment))
+        check = [str(word) for word in known["server"]["healthcheck"]["test"]][1:]  # type: ignore[index]
+        for port in ports:
+            healthy = [sys.executable, *[word.replace(":8000", f":{port}") for word in check[1:]]]
+            async with asyncio.timeout(HANGS_S):
+                while (await asyncio.to_thread(subprocess.run, healthy, capture_output=True)).returncode:  # noqa: ASYNC110
+                    await asyncio.sleep(0.2)
+        headers = {"authorization": f"Bearer {values['ACTUM_KEY']}", "host": "actum.example.com"}
+        async with httpx2.AsyncClient(headers=headers, timeout=HANGS_S, trust_env=False) as http:
+            body = {"arguments": {"expression": "2 + 3"}, "execute_async": True}
+            accepted = await http.post(f"http://127.0.0.1:{ports[0]}/v1/tools/calculate/call", json=body)
+            assert accepted.status_code == 202, accepted.text
+            place = f"http://127.0.0.1:{ports[1]}{accepted.headers['location']}?wait=30"
+            told = (await http.get(place)).json()
+            assert (told["state"], "5" in str(told["result"])) == ("succeeded", True), told
+            nobody = await http.get(f"http://127.0.0.1:{ports[1]}/v1/tasks", headers={"authorization": "Bearer x"})
+            assert nobody.status_code == 401
