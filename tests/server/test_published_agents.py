@@ -272,3 +272,39 @@ async def test_nobody_gives_an_agent_a_tool_that_the_publisher_may_not_use(tmp_p
         refused = await it.publish("a1", "name: a1\ntools: [pay]", who="builder", kind="agents")
         assert (refused.status_code, "no tool 'pay' here that you may use" in refused.text) == (422, True)
         await publish(it, "agents", "a1", "name: a1\ntools: [pay]", "north")
+
+
+async def test_an_agent_lowers_the_limits_of_the_settings_and_never_raises_them(tmp_path: Path) -> None:
+    async with town(tmp_path, model=scripted(tmp_path)) as it:
+        await publish(it, "tools", "times", timesing(2))
+        await publish(it, "prompts", "desk", "Be kind.")
+        for limits, status in (("{steps: 1}", "stopped"), ("{steps: 1000000, calls: 3}", "done")):
+            await publish(it, "agents", "helper2", f"{HELPER}limits: {limits}\n")
+            run = (await it.ask("POST", "/v1/runs", {"agent": "helper2", "question": "Hello?"})).json()["id"]
+
+            async def is_over(run: str = run) -> bool:
+                return (await it.ask("GET", f"/v1/runs/{run}")).json()["ended"] is not None
+
+            await until(is_over)
+            assert (await it.ask("GET", f"/v1/runs/{run}")).json()["status"] == status
+        wrong = {"text": f"{HELPER}limits: {{steps: 0}}\n"}
+        checked = await it.ask("POST", "/v1/agents/helper2/check", wrong, who="north")
+        assert [each["place"] for each in checked.json()["problems"]] == ["limits.steps"]
+
+
+async def test_a_builder_finds_agents_by_words_and_sees_drafts_part_by_part(tmp_path: Path) -> None:
+    async with town(tmp_path, model=scripted(tmp_path)) as it:
+        for name in ("bard", "crier", "zoo"):
+            await it.ask("POST", f"/v1/agents/{name}/draft", {"text": f"name: {name}"}, who="builder")
+        names: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            part = (await it.ask("GET", f"/v1/agents?drafts=true&limit=1&cursor={cursor}", who="builder")).json()
+            names, cursor = [*names, *(each["name"] for each in part["items"])], part["next"]
+        assert names == sorted({*names, "bard", "crier", "zoo"})
+        found = (await it.ask("GET", "/v1/agents?drafts=true&query=RIE+c", who="builder")).json()
+        assert ([each["name"] for each in found["items"]], found["next"]) == (["crier"], None)
+        assert (await it.ask("GET", "/v1/agents?query=crier", who="builder")).json()["items"] == []
+        assert (await it.ask("GET", "/v1/agents?drafts=true&query=crier", who="south")).json()["items"] == []
+        refused = await it.ask("GET", "/v1/agents?drafts=true", who="bob")
+        assert (refused.status_code, refused.json()["code"]) == (403, "scope")

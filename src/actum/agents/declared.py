@@ -5,6 +5,7 @@
     description: Answers questions of customers.
     instructions: {prompt: desk}
     tools: [weather_api, orders@3]
+    limits: {steps: 10}
 
 Nothing in the text is code, a file or an address: `tools` are names of a server, `model` is one that the server offers.
 """
@@ -17,9 +18,10 @@ from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from ..call.choice import Choice
+from ..call.limits.limits import Limits
 from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextProblem, fields_differ
 from ..core.errors import UsageError
 from ..core.json import JsonObject
@@ -48,6 +50,43 @@ class PromptReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     prompt: Name
 
 
+Most = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+
+
+class AgentLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Limits of one run of an agent, below those of the settings; None for those of the settings.
+
+    Attributes:
+        steps: how often the model may be asked.
+        calls: the number of tool calls.
+        seconds: how long a run may take, waiting for persons not counted.
+        tokens: the number of tokens, in and out.
+    """
+
+    steps: Most | None = None
+    calls: Most | None = None
+    seconds: Most | None = None
+    tokens: Most | None = None
+
+    def within(self, allowed: Limits) -> Limits:
+        """These limits, each at most as high as the operator allows.
+
+        Args:
+            allowed: the limits of the settings.
+
+        >>> within = AgentLimits(steps=10, tokens=900).within(Limits(steps=5))
+        >>> within.steps, within.calls, within.tokens
+        (5, 100, 900)
+        """
+        wanted = {name: value for name, value in structs.asdict(self).items() if value is not None}
+        lower = {name: value for name, value in wanted.items() if _is_below(value, getattr(allowed, name))}
+        return structs.replace(allowed, **lower)
+
+
+def _is_below(value: int, allowed: float | None) -> bool:
+    return allowed is None or value < allowed
+
+
 class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """An agent, as a text defines it.
 
@@ -60,6 +99,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         choose, always: as for `Agent`.
         users, roles: who may use the agent; empty for anybody.
         memory: whether the agent takes part in conversations, and remembers its users across conversations (`user`).
+        limits: of one run, below those of the settings.
     """
 
     name: str
@@ -72,6 +112,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     users: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     memory: MemoryWord = "conversation"
+    limits: AgentLimits = AgentLimits()
 
 
 def read_agent(text: str) -> AgentDefinition:

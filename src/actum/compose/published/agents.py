@@ -1,7 +1,7 @@
 """Makes the agents that tenants have published, of the tools and models that the server has.
 
-An agent gets the tools that its text names and no others, each as it was when the run began. Its policy, limits and
-prices are those of the settings.
+An agent gets the tools that its text names and no others, each as it was when the run began. Its policy and
+prices are those of the settings, and so are its limits, which a text can only lower.
 """
 
 from __future__ import annotations
@@ -190,7 +190,11 @@ class AgentsOfOne:
         if began_with is None and known in self._built:
             return self._built[known]
         settings = structs.replace(
-            declared.settings, instructions=instructions, choose=definition.choose, always=definition.always
+            declared.settings,
+            instructions=instructions,
+            choose=definition.choose,
+            always=definition.always,
+            limits=definition.limits.within(declared.settings.limits),
         )
         made: Agent[object] = make_agent(
             settings,

@@ -31,10 +31,14 @@ class AgentsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which agents, by name.
 
     Attributes:
+        query: words that the name or the description has, in any order; empty for all agents.
+        drafts: whether agents that have a draft and no publication are listed, too; for callers with the scope `build`.
         limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 
+    query: Annotated[str, Meta(max_length=200)] = ""
+    drafts: bool = False
     limit: Limit = 100
     cursor: Cursor = ""
 
@@ -88,10 +92,35 @@ async def list_agents(api: Api, asked: ApiRequest[AgentsQuery, None]) -> ApiRepl
     """The agents that a caller may ask, by name. None is built for the list that was not built before."""
     with cursors():
         behind = read_cursor(asked.query.cursor, str) if asked.query.cursor else ""
-    names = sorted(name for name in await api.agent_names(asked.who) if name > behind)
-    part = names[: asked.query.limit]
-    items = tuple([await _info(api, asked.who, name) for name in part])
-    return ApiReply(AgentPage(items=items, next=write_cursor(part[-1]) if len(names) > len(part) else None))
+    who, query = asked.who, asked.query
+    known = frozenset(await api.agent_names(who))
+    drafted = await _drafted(api, who) if query.drafts else []
+    words = query.query.casefold().split()
+    items: list[AgentInfo] = []
+    for name in sorted(name for name in {*known, *drafted} if name > behind):
+        info = await _info(api, who, name) if name in known else _draft_info(name)
+        told = f"{info.name} {info.description}".casefold()
+        if all(word in told for word in words):
+            items.append(info)
+        if len(items) > query.limit:  # no more is looked at than the page takes
+            return ApiReply(AgentPage(items=tuple(items[:-1]), next=write_cursor(items[-2].name)))
+    return ApiReply(AgentPage(items=tuple(items), next=None))
+
+
+async def _drafted(api: Api, who: Identity) -> list[str]:
+    """The agents that have a draft and no publication.
+
+    Raises:
+        Refusal: the caller may see no drafts.
+    """
+    if not allows(who, AGENTS.builders):
+        raise wants("build", "to see drafts")
+    lines = await api.journal.definitions.names(AGENT, tenant=who.tenant)
+    return [line.name for line in lines if not line.published and who.may_use("agent", line.name)]
+
+
+def _draft_info(name: str) -> AgentInfo:
+    return AgentInfo(name=name, description="", model="", version=0)
 
 
 async def get_agent(api: Api, asked: ApiRequest[VersionQuery, None]) -> ApiReply:
@@ -160,8 +189,8 @@ OPERATIONS: tuple[Operation, ...] = (
         method="get",
         path="/v1/agents",
         tag="agents",
-        summary="List the agents that you may ask, by name.",
-        scopes=("runs",),
+        summary="List or search the agents that you may ask, by name.",
+        scopes=("runs", "build"),
         query=AgentsQuery,
         replies={200: AnswerKind(means="The agents.", body=AgentPage, example={"items": [_AGENT], "next": None})},
         handler=list_agents,
