@@ -31,7 +31,7 @@ from tests.postgres import postgres_server
 from .lists import RUNS, fill
 from .loop import Row
 
-PAGES = ("chat", "tools", "runs", "approvals", "audit", "settings")
+PAGES = ("chat", "agents", "tools", "runs", "approvals", "audit", "settings")
 LOAD_KB, WHEEL_KB, FILTERED, IDLE = 230, 1_500, 2.0, 3.0
 """What is allowed."""
 WATCHED_S = 5.0

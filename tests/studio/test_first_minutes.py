@@ -46,6 +46,7 @@ WORDS = {
         "approve": "Approve",
         "approval": "Approval: pay",
         "call": "Tool call: pay",
+        "agents": "Agents",
         "tools": "Tools",
         "runs": "Runs",
         "waterfall": "Waterfall",
@@ -66,6 +67,7 @@ WORDS = {
         "approve": "批准",
         "approval": "审批：pay",
         "call": "工具调用：pay",
+        "agents": "智能体",
         "tools": "工具",
         "runs": "运行记录",
         "waterfall": "瀑布图",
@@ -76,7 +78,7 @@ WORDS = {
         "in": "登录",
     },
 }
-PAGES = ("tools", "runs", "approvals", "audit", "settings")
+PAGES = ("agents", "tools", "runs", "approvals", "audit", "settings")
 LOADING = re.compile("^(Loading|加载中)…$")
 """What a page says until it has what it shows. The network is never idle: one stream tells all that happens."""
 

@@ -121,6 +121,8 @@ async def test_what_is_said_is_text_and_nothing_else_on_every_page(
     base = studio.url.partition("#")[0]
     for path in (
         "chat",
+        "agents",
+        "agents/%3Cscript%3E",
         "tools",
         "tools/say",
         "tools/%3Cscript%3E",

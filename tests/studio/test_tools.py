@@ -76,6 +76,7 @@ async def test_a_tool_is_pasted_tried_published_changed_elsewhere_and_rolled_bac
 
     await publish.click()
     await expect(page.get_by_text("Version 2 is in use.").first).to_be_visible()
+    await page.get_by_role("button", name="Versions").click()
     await page.get_by_role("region", name="Versions").get_by_role("button", name="1", exact=True).click()
     await expect(page.get_by_role("region", name="Versions")).to_contain_text("approval")
     await is_accessible_in_both_themes(page, "light")
@@ -98,6 +99,7 @@ async def test_a_tool_is_pasted_tried_published_changed_elsewhere_and_rolled_bac
     await expect(page.get_by_role("alert").first).to_be_visible()
     await page.evaluate("localStorage['actum.language'] = 'zh'")
     await page.reload()
+    await page.get_by_role("button", name="版本").click()
     for name in ("发布", "试运行", "停用", "回滚"):
         await expect(page.get_by_role("button", name=name).first).to_be_visible()
     await page.get_by_role("button", name="停用").click()

@@ -57,6 +57,12 @@ export function useSession() {
   });
 }
 
+/** Whether this person may make tools and agents: the server asks again for each request. */
+export function useBuilds(): boolean {
+  const scopes = useSession().data?.scopes ?? [];
+  return scopes.includes("build") || scopes.includes("admin");
+}
+
 /** Whether a person may see this page: the server asks again for each request. */
 export function isSeen(page: Page, session: Session): boolean {
   const allowed = !page.scopes || session.scopes.includes("admin") || page.scopes.some((each) => session.scopes.includes(each));

@@ -77,6 +77,12 @@ export function isProblem(error: unknown, ...codes: (number | string)[]): error 
   return error instanceof Problem && (codes.length === 0 || codes.includes(error.status) || codes.includes(error.code));
 }
 
+/** What `catch` makes of an error: null where there is nothing of this name. */
+export function orNull(error: unknown): null {
+  if (isProblem(error, 404)) return null;
+  throw error;
+}
+
 /** A name for one request, so that it can be sent again safely. `randomUUID` is not there on a page without TLS. */
 export function once(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

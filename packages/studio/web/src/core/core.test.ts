@@ -1,3 +1,4 @@
+import { agentOf, newAgent, withField, withLimit } from "./agent";
 import { expect, test } from "vitest";
 
 import { branchPoints } from "./branches";
@@ -120,4 +121,17 @@ test("a closed row hides all that stands in it, and a bar never leaves the view"
     if (found) expect(found.left + found.width).toBeLessThanOrEqual(100.1);
   }
   expect(bar(all[2] as Span, { from: 6, until: 8 })).toBeUndefined();
+});
+
+test("a field of an agent's form changes its part of the text and nothing else", () => {
+  const text = JSON.stringify({ ["__proto__"]: 1, name: "helper", users: ["ann"], limits: { steps: 5, cost: 2 }, tools: ["a@3", "constructor"] });
+  expect(agentOf(text)).toMatchObject({ model: "", instructions: "", tools: ["a@3", "constructor"], limits: { steps: 5 } });
+  const changed = withLimit(withField(withField(text, "model", "poet"), "model", ""), "steps", undefined);
+  expect(Object.entries(JSON.parse(changed) as object)).toEqual(Object.entries({ ...JSON.parse(text), limits: { cost: 2 } }));
+  expect(withLimit('{"limits": {"calls": 1}}', "calls", undefined)).toBe("{}");
+  expect(agentOf('{"instructions": {"prompt": "desk@2"}}')).toMatchObject({ prompt: "desk@2", instructions: "" });
+  expect(agentOf(newAgent("__proto__"))).toMatchObject({ tools: [], limits: {} });
+  for (const none of ["", "name: a", "[]", '{"tools": "a"}', '{"limits": 1}', '{"limits": {"steps": "x"}}', '{"model": null}'])
+    expect(agentOf(none)).toBeUndefined();
+  expect(withField("name: a", "model", "x")).toBe("name: a");
 });

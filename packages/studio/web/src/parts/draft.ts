@@ -1,12 +1,14 @@
 // A draft as it is written: saved by itself with the revision that it was made of, and never over somebody else's.
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { ask, isProblem } from "../core/api";
+import { ask, isProblem, orNull } from "../core/api";
 import type { Draft } from "../core/types";
 
 /** So long after the last key, what was written is saved. */
 const PAUSE_MS = 600;
+/** So long after a failure, it is tried again: a server that is away may be back. */
+const AGAIN_MS = 4_000;
 
 export interface Writing {
   /** What the page shows; undefined until the draft has come. */
@@ -17,32 +19,33 @@ export interface Writing {
   isSaved: boolean;
   /** Why it could not be saved. */
   error: unknown;
-  /** What somebody else has saved since. */
-  theirs: Draft | undefined;
+  /** What somebody else has saved since; null where somebody has deleted the draft. */
+  theirs: Draft | null | undefined;
   write(text: string): void;
   keepMine(): void;
   takeTheirs(): void;
+}
+
+/** The draft that is there; null where there is none. */
+function drafted(path: string, signal?: AbortSignal): Promise<Draft | null> {
+  return ask<Draft>("GET", `${path}/draft`, signal ? { signal } : {}).catch(orNull);
 }
 
 /** The draft under a path such as `/v1/tools/weather`. `fallback`: what is edited where there is no draft yet. */
 export function useDraft(path: string, isWanted: boolean, fallback: string | undefined): Writing {
   const asked = useQuery({
     queryKey: ["draft", path],
-    queryFn: ({ signal }) =>
-      ask<Draft>("GET", `${path}/draft`, { signal }).catch((error: unknown) => {
-        if (isProblem(error, 404)) return null;
-        throw error;
-      }),
+    queryFn: ({ signal }) => drafted(path, signal),
     enabled: isWanted,
     refetchOnWindowFocus: false,
     staleTime: Infinity,
   });
-  const [saved, setSaved] = useState<{ text: string; revision: number }>();
+  const known = useQueryClient();
   const [text, setText] = useState<string>();
   const [error, setError] = useState<unknown>();
-  const [theirs, setTheirs] = useState<Draft>();
+  const [theirs, setTheirs] = useState<Draft | null>();
   const isBusy = useRef(false);
-  const base = saved ?? (asked.data ? { text: asked.data.text, revision: asked.data.revision } : asked.data === null && fallback !== undefined ? { text: fallback, revision: 0 } : undefined);
+  const base = asked.data ?? (asked.data === null && fallback !== undefined ? { text: fallback, revision: 0 } : undefined);
   const shown = text ?? base?.text;
   const isSaved = shown === undefined || shown === base?.text;
 
@@ -50,22 +53,25 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
     isBusy.current = true;
     try {
       const kept = await ask<Draft>("POST", `${path}/draft`, { body: { text: what, revision } });
-      setSaved({ text: kept.text, revision: kept.revision });
+      known.setQueryData(["draft", path], kept);
       setError(undefined);
     } catch (failed) {
-      if (isProblem(failed, "stale")) setTheirs(await ask<Draft>("GET", `${path}/draft`).catch(() => undefined));
+      if (isProblem(failed, "stale")) setTheirs(await drafted(path).catch(() => undefined));
       setError(failed);
     } finally {
       isBusy.current = false;
     }
   }
 
+  const isDue = !isSaved && shown !== undefined && theirs === undefined;
+  const saveNow = useRef<() => void>(undefined);
   useEffect(() => {
-    if (isSaved || shown === undefined || theirs) return;
-    const again = error ? 4_000 : PAUSE_MS; // a server that is away is asked again
-    const timer = setTimeout(() => !isBusy.current && void save(shown, base?.revision ?? 0), again);
+    saveNow.current = isDue ? () => !isBusy.current && void save(shown, base?.revision ?? 0) : undefined;
+    if (!isDue) return;
+    const timer = setTimeout(() => saveNow.current?.(), error ? AGAIN_MS : PAUSE_MS);
     return () => clearTimeout(timer);
   });
+  useEffect(() => () => saveNow.current?.(), []); // who goes to another page loses nothing
 
   return {
     text: shown,
@@ -76,11 +82,11 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
     theirs,
     write: (next) => setText(next),
     keepMine: () => {
-      if (theirs && shown !== undefined) void save(shown, theirs.revision);
+      if (theirs !== undefined && shown !== undefined) void save(shown, theirs?.revision ?? 0);
       setTheirs(undefined);
     },
     takeTheirs: () => {
-      if (theirs) setSaved({ text: theirs.text, revision: theirs.revision });
+      if (theirs !== undefined) known.setQueryData(["draft", path], theirs);
       setText(undefined);
       setTheirs(undefined);
       setError(undefined);

@@ -5,12 +5,20 @@ import { isProblem, Problem } from "../core/api";
 import { useText } from "../core/language";
 import { COMMON } from "../core/texts";
 
+/** Says why something failed, and what to do. */
+export function useReason(): (error: unknown) => string {
+  const say = useText(COMMON);
+  return (error) => {
+    const scopes = error instanceof Problem && error.status === 403 ? error.body["scope"] : undefined;
+    if (Array.isArray(scopes) && scopes.length) return say("forbidden", { scope: scopes.join(", ") });
+    if (isProblem(error, "offline")) return say("offline");
+    return error instanceof Error ? error.message : String(error);
+  };
+}
+
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const say = useText(COMMON);
-  let text = error instanceof Error ? error.message : String(error);
-  if (isProblem(error, "offline")) text = say("offline");
-  const scopes = error instanceof Problem && error.status === 403 ? error.body["scope"] : undefined;
-  if (Array.isArray(scopes) && scopes.length) text = say("forbidden", { scope: scopes.join(", ") });
+  const text = useReason()(error);
   const reference = error instanceof Problem ? error.reference : "";
   return (
     <div role="alert" className="failure">

@@ -5,18 +5,16 @@ import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "re
 
 import { useSession } from "../../app";
 import { ask, isProblem } from "../../core/api";
-import { useApprovals } from "../../core/approvals";
 import { useRun } from "../../core/follow";
 import { useText } from "../../core/language";
 import { useWide } from "../../core/media";
 import { COMMON } from "../../core/texts";
-import { turn } from "../../core/turns";
 import type { Agent, Part, Run, RunDetails } from "../../core/types";
+import { Composer, type Begun, type Draft } from "../../parts/composer";
+import { CopyLink } from "../../parts/copy-link";
 import { Asked, Failure } from "../../parts/failure";
-import { tell } from "../../parts/status";
-import { TurnView, Writing } from "../../parts/turn";
+import { Talk, TurnOfRun } from "../../parts/talk";
 import { Connect } from "../settings/models";
-import { Composer, type Draft } from "./composer";
 import { Conversations } from "./conversations";
 import { page } from "./page";
 import { TEXTS } from "./texts";
@@ -89,27 +87,7 @@ function Nobody({ title }: { title: string }) {
   );
 }
 
-function CopyLink({ agent }: { agent: string }) {
-  const say = useText(TEXTS);
-  const common = useText(COMMON);
-  async function copy() {
-    const link = `${location.origin}/studio/chat/${encodeURIComponent(agent)}`;
-    try {
-      await navigator.clipboard.writeText(link);
-      tell(common("copied"));
-    } catch {
-      tell(link); // a page that is not served securely may not copy
-    }
-  }
-  return (
-    <button type="button" onClick={() => void copy()}>
-      {say("copyLink")}
-    </button>
-  );
-}
-
 function Conversation({ agent, session, onBegun }: { agent: Agent; session: string; onBegun: (session: string) => void }) {
-  const say = useText(TEXTS);
   const common = useText(COMMON);
   const known = useQueryClient();
   const [most, setMost] = useState(SHOWN);
@@ -133,24 +111,21 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
         </button>
       )}
       <div ref={grows}>
-        <div role="log" aria-label={say("log")}>
+        <Talk runs={shown} onAsk={setDraft} canBranch>
           {shown[0] && !runs.data?.next && <Earlier run={shown[0].id} />}
-          {shown.map((each) => (
-            <Turn key={each.id} run={each} onAsk={setDraft} />
-          ))}
-        </div>
-        {shown.map((each) => (
-          <Words key={each.id} run={each.id} />
-        ))}
+        </Talk>
       </div>
       {runs.isError && !isProblem(runs.error, 404) && <Failure error={runs.error} onRetry={() => void runs.refetch()} />}
       <Composer
-        agent={agent.name}
-        session={session}
+        to={JSON.stringify([agent.name, session])}
+        begin={(question, key, attachments) => {
+          const body = { agent: agent.name, question, session: session || key };
+          return ask<Begun>("POST", "/v1/runs", { body: attachments.length ? { ...body, attachments } : body, once: key });
+        }}
         running={isRunning ? last.id : ""}
         draft={draft}
         onDraft={setDraft}
-        onSent={(begun) => {
+        onSent={({ session: begun }) => {
           follow();
           void known.invalidateQueries({ queryKey: ["runs of", begun] });
           void known.invalidateQueries({ queryKey: ["sessions"] });
@@ -182,7 +157,7 @@ function Earlier({ run }: { run: string }) {
     <>
       {before.data.isAll && <Earlier run={before.data.first} />}
       {before.data.turns.map((each) => (
-        <Turn key={each.id} run={each} />
+        <TurnOfRun key={each.id} run={each} />
       ))}
     </>
   );
@@ -261,47 +236,4 @@ function useEnd(): [RefObject<HTMLDivElement | null>, () => void] {
       document.documentElement.scrollTo({ top: document.documentElement.scrollHeight });
     },
   ];
-}
-
-function Words({ run }: { run: string }) {
-  const followed = useRun(run);
-  return <Writing turn={turn(followed.entries)} words={followed.words} />;
-}
-
-/** `onAsk`: not given for a turn of another conversation, which goes on there. */
-function Turn({ run, onAsk }: { run: Run; onAsk?: (draft: Draft) => void }) {
-  const say = useText(TEXTS);
-  const known = useQueryClient();
-  const [error, setError] = useState<unknown>();
-  const followed = useRun(run.id);
-  const approvals = useApprovals().data?.items.filter((each) => each.run === run.id) ?? [];
-  const found = turn(followed.entries);
-  async function resume() {
-    setError(undefined);
-    await ask("POST", `/v1/runs/${run.id}/resume`).catch(setError);
-    await known.invalidateQueries({ queryKey: ["runs of"] });
-  }
-  return (
-    <article className="turn">
-      <TurnView turn={found} approvals={approvals} />
-      <div className="buttons after">
-        {onAsk && run.status === "interrupted" && (
-          <button type="button" className="primary" onClick={() => void resume()}>
-            {say("resume")}
-          </button>
-        )}
-        {onAsk && found.isOver && found.status !== "done" && (
-          <button type="button" onClick={() => onAsk({ text: run.question, branch: "" })}>
-            {say("again")}
-          </button>
-        )}
-        {onAsk && found.isOver && (
-          <button type="button" className="quiet" onClick={() => onAsk({ text: run.question, branch: run.id })}>
-            {say("change")}
-          </button>
-        )}
-      </div>
-      {error ? <Failure error={error} /> : null}
-    </article>
-  );
 }

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { useSession } from "../../app";
+import { useBuilds } from "../../app";
 import { ask } from "../../core/api";
 import { useText } from "../../core/language";
 import { cut, told } from "../../core/shown";
@@ -15,12 +15,6 @@ import { NewTool } from "./new";
 import { page } from "./page";
 import { TEXTS } from "./texts";
 import { ToolPage } from "./tool";
-
-/** Whether this person may make tools: the server asks again for each request. */
-export function useBuilds(): boolean {
-  const scopes = useSession().data?.scopes ?? [];
-  return scopes.includes("build") || scopes.includes("admin");
-}
 
 export default function ToolsOrTool() {
   const { tool } = useParams({ strict: false }) as { tool?: string };

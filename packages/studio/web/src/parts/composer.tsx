@@ -1,19 +1,50 @@
 // Where a message is written. Enter sends, and does not send while a word is being composed.
 import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
 
-import { ask, once } from "../../core/api";
-import { useText } from "../../core/language";
-import { told } from "../../core/shown";
-import { COMMON } from "../../core/texts";
-import { Failure } from "../../parts/failure";
-import { TEXTS } from "./texts";
+import { ask, once } from "../core/api";
+import { dictionary, useText } from "../core/language";
+import { told } from "../core/shown";
+import { COMMON } from "../core/texts";
+import { Failure } from "./failure";
+
+const TEXTS = dictionary(
+  {
+    message: "Message",
+    send: "Send",
+    stop: "Stop",
+    attach: "Attach",
+    remove: "Remove {name}",
+    tooLarge: "The files are larger than 20 MB together.",
+    placeholder: "Ask something, or drop a file here",
+    ask: "Ask something",
+    branching: "Your message takes the place of the earlier one, in a new conversation that branches off. Its files stay.",
+  },
+  {
+    message: "消息",
+    send: "发送",
+    stop: "停止",
+    attach: "附件",
+    remove: "移除 {name}",
+    tooLarge: "文件总大小超过 20 MB。",
+    placeholder: "输入问题，或把文件拖到这里",
+    ask: "输入问题",
+    branching: "您的消息将代替之前的那条，并在一个新的分支对话中继续。附件保留。",
+  },
+);
 
 /** What a server takes. */
 const MOST_BYTES = 20 * 1024 * 1024;
 
-interface Begun {
+export interface Begun {
   id: string;
   session: string;
+}
+
+/** A file as a request carries it. */
+export interface Attachment {
+  name: string;
+  media_type: string;
+  data: string;
 }
 
 /** What is being written. `branch`: the run whose question it takes the place of, in a conversation that branches off. */
@@ -23,16 +54,19 @@ export interface Draft {
 }
 
 export function Composer(props: {
-  agent: string;
-  session: string;
+  /** Whom the message goes to: sent again to the same one, it starts nothing a second time. */
+  to: string;
+  begin: (question: string, key: string, attachments: Attachment[]) => Promise<Begun>;
   running: string;
   draft: Draft;
+  takesFiles?: boolean;
+  isReady?: boolean;
   onDraft: (draft: Draft) => void;
-  onSent: (session: string) => void;
+  onSent: (begun: Begun) => void;
 }) {
   const say = useText(TEXTS);
   const common = useText(COMMON);
-  const { draft } = props;
+  const { draft, takesFiles = true, isReady = true } = props;
   const [files, setFiles] = useState<File[]>([]);
   const [error, setError] = useState<unknown>();
   const [isSending, setSending] = useState(false);
@@ -47,21 +81,19 @@ export function Composer(props: {
 
   async function begin(question: string): Promise<Begun> {
     // The same message sent again, since its answer was lost, starts nothing a second time.
-    const of = JSON.stringify([props.agent, props.session, draft.branch, question, files.map((each) => each.name)]);
+    const of = JSON.stringify([props.to, draft.branch, question, files.map((each) => each.name)]);
     if (pending.current.of !== of) pending.current = { of, key: once() };
     const { key } = pending.current;
     if (draft.branch) {
       const body = { at: 0, question, session: key };
       return ask<Begun>("POST", `/v1/runs/${encodeURIComponent(draft.branch)}/fork`, { body, once: key });
     }
-    const attachments = await Promise.all(files.map(attached));
-    const body = { agent: props.agent, question, session: props.session || key };
-    return ask<Begun>("POST", "/v1/runs", { body: attachments.length ? { ...body, attachments } : body, once: key });
+    return props.begin(question, key, await Promise.all(files.map(attached)));
   }
 
   async function sendIt() {
     const question = draft.text.trim() || files.map((each) => each.name).join(", ");
-    if (!question || isSending) return;
+    if (!question || isSending || !isReady) return;
     setSending(true);
     setError(undefined);
     try {
@@ -69,7 +101,7 @@ export function Composer(props: {
       pending.current = { of: "", key: "" };
       props.onDraft({ text: "", branch: "" });
       setFiles([]);
-      props.onSent(begun.session);
+      props.onSent(begun);
     } catch (failed) {
       setError(failed);
     } finally {
@@ -78,6 +110,7 @@ export function Composer(props: {
   }
 
   function take(more: Iterable<File>) {
+    if (!takesFiles) return;
     const all = [...files, ...more];
     const isTooMuch = all.reduce((sum, each) => sum + each.size, 0) > MOST_BYTES;
     setError(isTooMuch ? new Error(say("tooLarge")) : undefined);
@@ -122,7 +155,7 @@ export function Composer(props: {
         <textarea
           ref={message}
           rows={2}
-          placeholder={say("placeholder")}
+          placeholder={say(takesFiles ? "placeholder" : "ask")}
           value={draft.text}
           onChange={(event) => props.onDraft({ ...draft, text: event.target.value })}
           onKeyDown={press}
@@ -147,7 +180,7 @@ export function Composer(props: {
         </ul>
       )}
       <div className="buttons">
-        <button type="submit" className="primary" disabled={isSending}>
+        <button type="submit" className="primary" disabled={isSending} aria-disabled={!isReady || undefined}>
           {say("send")}
         </button>
         {props.running && (
@@ -155,7 +188,7 @@ export function Composer(props: {
             {say("stop")}
           </button>
         )}
-        {!draft.branch && (
+        {takesFiles && !draft.branch && (
           <button type="button" onClick={() => picker.current?.click()}>
             {say("attach")}
           </button>
@@ -176,7 +209,7 @@ export function Composer(props: {
   );
 }
 
-async function attached(file: File): Promise<{ name: string; media_type: string; data: string }> {
+async function attached(file: File): Promise<Attachment> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   let text = "";
   for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));

@@ -1,0 +1,302 @@
+// What each definition that is made here has: its text, whether it is saved, its problems, Publish, Versions, Delete.
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useState, type ReactNode, type Ref } from "react";
+
+import { ask, orNull, Problem } from "../core/api";
+import { dictionary, usePreferences, useText } from "../core/language";
+import { time, told } from "../core/shown";
+import type { Checked, DefinitionProblem, Difference, Part, Unpublished, Version } from "../core/types";
+import type { Writing } from "./draft";
+import { Failure, useReason } from "./failure";
+import { useSettled } from "./settled";
+import { Value } from "./values";
+
+const TEXTS = dictionary(
+  {
+    saved: "Saved",
+    saving: "Not saved yet…",
+    unsaved: "Not saved: {why}",
+    problems: "Problems",
+    noProblems: "Nothing is wrong with it.",
+    at: "line {line}: {message}",
+    publish: "Publish",
+    published: "Version {number} is in use.",
+    unpublish: "Take out of use",
+    delete: "Delete",
+    uses: "Used by: {names}",
+    usedBy: "It was used by {names}: they can not call it any more.",
+    versions: "Versions",
+    noVersions: "Nothing has been published yet.",
+    rollback: "Roll back",
+    inUse: "in use",
+    differs: "What version {number} says otherwise than the draft",
+    same: "Nothing differs.",
+    added: "added",
+    removed: "removed",
+    changed: "changed",
+    theirs: "Changed elsewhere",
+    theirsTold: "Somebody else has saved this draft since. Look at both before you choose.",
+    gone: "Somebody else has deleted this draft. Keep yours to save it anew.",
+    mine: "Keep mine",
+    take: "Take theirs",
+  },
+  {
+    saved: "已保存",
+    saving: "尚未保存…",
+    unsaved: "未保存：{why}",
+    problems: "问题",
+    noProblems: "没有问题。",
+    at: "第 {line} 行：{message}",
+    publish: "发布",
+    published: "正在使用版本 {number}。",
+    unpublish: "停用",
+    delete: "删除",
+    uses: "使用者：{names}",
+    usedBy: "以下内容使用过它，现在无法再调用：{names}。",
+    versions: "版本",
+    noVersions: "还没有发布过。",
+    rollback: "回滚",
+    inUse: "使用中",
+    differs: "版本 {number} 与草稿的差异",
+    same: "没有差异。",
+    added: "新增",
+    removed: "移除",
+    changed: "更改",
+    theirs: "已在别处修改",
+    theirsTold: "别人在此期间保存了这份草稿。请先查看两者，再做选择。",
+    gone: "别人删除了这份草稿。选择“保留我的”可重新保存。",
+    mine: "保留我的",
+    take: "采用对方的",
+  },
+);
+
+/** What is asked for anew when something was published, or is not any more. */
+const CHANGED = ["tool", "tools", "agent", "agents", "versions", "difference"];
+
+export function InUse({ number }: { number: number }) {
+  return <p className="hint">{useText(TEXTS)("published", { number })}</p>;
+}
+
+/** The text of a draft, as it is saved. */
+export function Source({ label, draft, ref }: { label: string; draft: Writing; ref: Ref<HTMLTextAreaElement> }) {
+  return (
+    <label>
+      {label}
+      <textarea ref={ref} className="code" rows={14} spellCheck={false} value={draft.text ?? ""} onChange={(event) => draft.write(event.target.value)} />
+    </label>
+  );
+}
+
+/** Puts the focus on a line of a text. */
+export function showLine(field: HTMLTextAreaElement | null, line: number): void {
+  if (!field) return;
+  const before = field.value.split("\n").slice(0, line - 1);
+  const start = before.join("\n").length + (before.length ? 1 : 0);
+  const end = field.value.indexOf("\n", start);
+  field.focus();
+  field.setSelectionRange(start, end < 0 ? field.value.length : end);
+}
+
+/** Whether a draft is saved, and what somebody else has made of it. "Saved" is told aloud only behind a failure. */
+export function DraftState({ draft }: { draft: Writing }) {
+  const say = useText(TEXTS);
+  const why = useReason();
+  const [hasFailed, setFailed] = useState(false);
+  useEffect(() => {
+    if (draft.error) setFailed(true);
+    else if (!draft.isSaved) setFailed(false);
+  }, [draft.error, draft.isSaved]);
+  return (
+    <>
+      <p role={draft.error ? "alert" : "status"} aria-live={draft.error ? "assertive" : hasFailed ? "polite" : "off"} className="hint">
+        {draft.isSaved ? say("saved") : draft.error ? say("unsaved", { why: why(draft.error) }) : say("saving")}
+      </p>
+      {draft.theirs !== undefined && (
+        <div role="group" aria-label={say("theirs")} className="card">
+          <h2>{say("theirs")}</h2>
+          <p>{say(draft.theirs ? "theirsTold" : "gone")}</p>
+          {draft.theirs && <Value value={draft.theirs.text} />}
+          <div className="buttons">
+            <button type="button" onClick={draft.keepMine}>
+              {say("mine")}
+            </button>
+            <button type="button" onClick={draft.takeTheirs}>
+              {say("take")}
+            </button>
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+interface Shown {
+  kind: "tools" | "agents";
+  name: string;
+  path: string;
+  draft: Writing;
+  /** The number of the publication in use; 0 for none. */
+  inUse: number;
+}
+
+/** What is wrong with a draft, and what can be done with it. `children`: what else can be done. */
+export function Release({ onJump, children, ...shown }: Shown & { onJump: (problem: DefinitionProblem) => void; children?: ReactNode }) {
+  const { kind, name, path, draft, inUse } = shown;
+  const say = useText(TEXTS);
+  const known = useQueryClient();
+  const navigate = useNavigate();
+  const [buttons, isSettled] = useSettled<HTMLDivElement>();
+  const [isOpen, setOpen] = useState(false);
+  const checked = useQuery({
+    queryKey: ["check", path, draft.revision],
+    queryFn: ({ signal }) => ask<Checked>("POST", `${path}/check`, { signal, body: { text: draft.text ?? "" } }),
+    enabled: draft.isSaved,
+    placeholderData: (before) => before,
+  });
+  const users = useQuery({
+    queryKey: ["difference", path, 0, draft.revision],
+    queryFn: ({ signal }) => ask<Difference>("GET", `${path}/diff`, { signal }),
+    enabled: inUse > 0 && draft.isSaved && draft.revision > 0,
+    retry: false, // a draft that is half written differs from nothing
+  });
+  const refresh = () => Promise.all(CHANGED.map((each) => known.invalidateQueries({ queryKey: [each] })));
+  const publish = useMutation({
+    mutationFn: () => ask<Version>("POST", `${path}/publish`, { body: { revision: draft.revision } }),
+    onSuccess: refresh,
+  });
+  const unpublish = useMutation({ mutationFn: () => ask<Unpublished>("POST", `${path}/unpublish`), onSuccess: refresh });
+  const remove = useMutation({
+    mutationFn: () => ask("DELETE", `${path}/draft`, { query: { revision: draft.revision } }),
+    onSuccess: async () => {
+      known.removeQueries({ queryKey: ["draft", path] });
+      await refresh();
+      return navigate({ to: `/${kind}` as string });
+    },
+  });
+  const mayPublish = isSettled && draft.isSaved && !publish.isPending;
+  return (
+    <>
+      <Problems checked={checked.data} onJump={onJump} />
+      <div className="buttons" ref={buttons}>
+        <button type="button" className="primary" aria-disabled={!mayPublish} onClick={() => mayPublish && publish.mutate()}>
+          {say("publish")}
+        </button>
+        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {say("versions")}
+        </button>
+        {inUse > 0 && (
+          <button type="button" className="quiet" onClick={() => unpublish.mutate()}>
+            {say("unpublish")}
+          </button>
+        )}
+        <button type="button" className="quiet" onClick={() => remove.mutate()}>
+          {say("delete")}
+        </button>
+        {children}
+      </div>
+      {users.data && users.data.used_by.length > 0 && <p className="hint">{say("uses", { names: names(users.data.used_by) })}</p>}
+      {publish.data && <p role="status">{say("published", { number: publish.data.number })}</p>}
+      {unpublish.data && unpublish.data.used_by.length > 0 && <p role="status">{say("usedBy", { names: names(unpublish.data.used_by) })}</p>}
+      {[checked.error, publish.error, unpublish.error, remove.error].filter(Boolean).map((error, place) => (
+        <Refused key={`${name} ${place}`} error={error} />
+      ))}
+      {isOpen && <Versions {...shown} onRolledBack={refresh} />}
+    </>
+  );
+}
+
+function names(given: readonly unknown[]): string {
+  return given.map(told).join(", ");
+}
+
+/** Why something was not done, with the names of those who stand in its way. */
+function Refused({ error }: { error: unknown }) {
+  const say = useText(TEXTS);
+  const users = error instanceof Problem ? error.body["used_by"] : undefined;
+  return (
+    <>
+      <Failure error={error} />
+      {Array.isArray(users) && users.length > 0 && <p className="hint">{say("uses", { names: names(users) })}</p>}
+    </>
+  );
+}
+
+function Problems({ checked, onJump }: { checked: Checked | undefined; onJump: (problem: DefinitionProblem) => void }) {
+  const say = useText(TEXTS);
+  if (!checked) return null;
+  if (checked.problems.length === 0) return <p className="hint">{say("noProblems")}</p>;
+  return (
+    <ul aria-label={say("problems")} className="problems">
+      {checked.problems.map((each, place) => (
+        <li key={place}>
+          <button type="button" className="quiet" onClick={() => onJump(each)}>
+            {say("at", { line: each.line, message: told(each.message) })}
+          </button>{" "}
+          {each.hint && <span className="hint">{told(each.hint)}</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Versions({ path, draft, inUse, onRolledBack }: Shown & { onRolledBack: () => Promise<unknown> }) {
+  const say = useText(TEXTS);
+  const language = usePreferences((each) => each.language);
+  const [compared, setCompared] = useState(0);
+  const [buttons, isSettled] = useSettled<HTMLUListElement>();
+  const versions = useQuery({
+    queryKey: ["versions", path],
+    queryFn: ({ signal }) => ask<Part<Version>>("GET", `${path}/versions`, { signal }).catch(orNull),
+  });
+  const difference = useQuery({
+    queryKey: ["difference", path, compared, draft.revision],
+    queryFn: ({ signal }) => ask<Difference>("GET", `${path}/diff`, { signal, query: { old: compared } }),
+    enabled: compared > 0,
+    staleTime: 0,
+  });
+  const rollback = useMutation({
+    mutationFn: (number: number) => ask("POST", `${path}/rollback`, { body: { number } }),
+    onSuccess: onRolledBack,
+  });
+  const mayRollBack = isSettled && !rollback.isPending;
+  return (
+    <section aria-label={say("versions")}>
+      <h2>{say("versions")}</h2>
+      {versions.data?.items.length === 0 || versions.data === null ? <p className="hint">{say("noVersions")}</p> : null}
+      <ul className="versions" ref={buttons}>
+        {versions.data?.items.map((each) => (
+          <li key={each.number}>
+            <button type="button" className="quiet" aria-expanded={compared === each.number} onClick={() => setCompared(compared === each.number ? 0 : each.number)}>
+              {each.number}
+            </button>{" "}
+            {time(each.at, language)} {told(each.by)}{" "}
+            {each.number === inUse ? (
+              <span className="hint">{say("inUse")}</span>
+            ) : (
+              <button type="button" aria-disabled={!mayRollBack} onClick={() => mayRollBack && rollback.mutate(each.number)}>
+                {say("rollback")}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {[versions.error, rollback.error, difference.error].filter(Boolean).map((error, place) => (
+        <Failure key={place} error={error} />
+      ))}
+      {compared > 0 && difference.data && (
+        <>
+          <h3>{say("differs", { number: compared })}</h3>
+          {difference.data.changes.length === 0 && <p className="hint">{say("same")}</p>}
+          <ul>
+            {difference.data.changes.map((each, place) => (
+              <li key={place}>
+                {say(each.kind)} {told(each.place)}: <code>{told(each.old)}</code> → <code>{told(each.new)}</code> {told(each.breaks)}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,79 @@
+// The turns of a conversation: the same in the chat and beside the draft of an agent.
+import { useQueryClient } from "@tanstack/react-query";
+import { useState, type ReactNode } from "react";
+
+import { ask } from "../core/api";
+import { useApprovals } from "../core/approvals";
+import { useRun } from "../core/follow";
+import { dictionary, useText } from "../core/language";
+import { turn } from "../core/turns";
+import type { Run } from "../core/types";
+import type { Draft } from "./composer";
+import { Failure } from "./failure";
+import { TurnView, Writing } from "./turn";
+
+const TEXTS = dictionary(
+  { log: "Conversation", resume: "Resume", again: "Ask again", change: "Edit and send again" },
+  { log: "对话内容", resume: "继续", again: "再问一次", change: "修改后重新发送" },
+);
+
+/** `children`: what was said before. `canBranch`: whether a question can be sent again in other words. */
+export function Talk(props: { runs: Run[]; onAsk: (draft: Draft) => void; canBranch?: boolean; children?: ReactNode }) {
+  const say = useText(TEXTS);
+  return (
+    <>
+      <div role="log" aria-label={say("log")}>
+        {props.children}
+        {props.runs.map((each) => (
+          <TurnOfRun key={each.id} run={each} onAsk={props.onAsk} canBranch={props.canBranch ?? false} />
+        ))}
+      </div>
+      {props.runs.map((each) => (
+        <Words key={each.id} run={each.id} />
+      ))}
+    </>
+  );
+}
+
+function Words({ run }: { run: string }) {
+  const followed = useRun(run);
+  return <Writing turn={turn(followed.entries)} words={followed.words} />;
+}
+
+/** `onAsk`: not given for a turn of another conversation, which goes on there. */
+export function TurnOfRun({ run, onAsk, canBranch = false }: { run: Run; onAsk?: (draft: Draft) => void; canBranch?: boolean }) {
+  const say = useText(TEXTS);
+  const known = useQueryClient();
+  const [error, setError] = useState<unknown>();
+  const followed = useRun(run.id);
+  const approvals = useApprovals().data?.items.filter((each) => each.run === run.id) ?? [];
+  const found = turn(followed.entries);
+  async function resume() {
+    setError(undefined);
+    await ask("POST", `/v1/runs/${run.id}/resume`).catch(setError);
+    await known.invalidateQueries({ queryKey: ["runs of"] });
+  }
+  return (
+    <article className="turn">
+      <TurnView turn={found} approvals={approvals} />
+      <div className="buttons after">
+        {onAsk && run.status === "interrupted" && (
+          <button type="button" className="primary" onClick={() => void resume()}>
+            {say("resume")}
+          </button>
+        )}
+        {onAsk && found.isOver && found.status !== "done" && (
+          <button type="button" onClick={() => onAsk({ text: run.question, branch: "" })}>
+            {say("again")}
+          </button>
+        )}
+        {onAsk && canBranch && found.isOver && (
+          <button type="button" className="quiet" onClick={() => onAsk({ text: run.question, branch: run.id })}>
+            {say("change")}
+          </button>
+        )}
+      </div>
+      {error ? <Failure error={error} /> : null}
+    </article>
+  );
+}
