@@ -115,3 +115,20 @@ def test_an_input_that_fits_no_parameter_leaves_the_call_incomplete_with_its_tex
 def test_values_in_brackets_go_by_name_or_by_order(name: str, source: str, arguments: JsonObject) -> None:
     said = read_signature(name, source, BOX)
     assert (said.arguments, said.complete) == (arguments, True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '"city": "Oslo", "days": "3"}',
+        '"city":"Oslo"}',
+        '"days": "3"}',
+        '"nothing of ours": {"city": "Oslo"}}',
+        '"city" : "a \\" b"\n}',
+        '```json\n"city": "Oslo"}\n```',
+    ],
+)
+def test_an_object_without_its_opening_brace_is_no_value(said: str) -> None:
+    for name in ("weather", "search"):
+        read = read_input(name, said, BOX)
+        assert (read.complete, read.arguments) == (False, {}), read

@@ -33,6 +33,8 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 _PAIR_KEY = re.compile(r"""\s*["'“]?([^\W\d][\w\-]*)["'”]?\s*[=:：]\s*""")
+_OBJECT_KEY = re.compile(r'"(?:[^"\\]|\\.)*+"\s*+:')
+"""The first key of an object whose opening brace is missing."""
 _PAIR_END = re.compile(r"\s*(?:[,，;；&\n]\s*|$)")
 _PAIR_STRING = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|“[^”]*”)(?=\s*(?:[,，;；&\n]|$))""", re.DOTALL)
 _PLAIN_VALUE = re.compile(r"""\s*(?:["'“{\[]|(?:-?\d+(?:\.\d+)?|true|false|null|none)\s*(?:,|$))""", re.IGNORECASE)
@@ -147,6 +149,8 @@ def read_input(name: str, source: str, box: Toolbox, *, close: bool = False) -> 
     if not text or _NOTHING.fullmatch(text):
         repairs = (f"read {text!r} as no arguments",) if text else ()
         return CallRead(name, {}, repairs=repairs)
+    if text.endswith("}") and _OBJECT_KEY.match(text):
+        return CallRead(name, {}, text, complete=False, repairs=("the opening brace of the arguments is missing",))
     quoted = _quoted(text)
     if quoted is not None and quoted.lstrip().startswith("{"):
         inner = read_object(name, quoted, close=close)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.event import CallDelta, ReasoningDelta, TextDelta
-from actum.core.json import dumps, parse_object
+from actum.core.json import JsonObject, dumps, parse_object
 from actum.core.message import Message, ReasoningPart, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.model import Request
-from actum.core.tool import NamedTool
+from actum.core.tool import NamedTool, Tool
 from actum.dialects.text.react.dialect import React
 from tests.dialects.text_corpus import (
     calls,
@@ -31,6 +31,8 @@ from tests.endurance import places_to_cut
 
 REACT = React()
 TOOLS = tools_of("react")
+QUERY: JsonObject = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+TOOLS_CUT = [Tool(name="search", parameters=QUERY), Tool(name="clear"), Tool(name="clear_all")]
 FRAGMENTS = st.lists(
     st.sampled_from(
         [
@@ -269,3 +271,51 @@ def test_a_conversation_with_past_calls_is_a_scratchpad_even_without_tools() -> 
     ]
     (scratchpad,) = REACT.encode_request(Request(messages=messages)).messages
     assert scratchpad == UserMessage.of("Question: ?\nAction: get_time\nAction Input: {}\nObservation: 9")
+
+
+@pytest.mark.row("S2")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Action: search\nAction Input: delete all of",
+        'Action: search\nAction Input: "delete all of',
+        'Action: search\nAction Input: "say \\"',
+        "Action: search\nAction Input: query=delete all of",
+        "Action: search\nAction Input: ```\ndelete all of",
+        "Action: search: delete all of",
+        "Action: search[delete all of",
+        "行动：search\n行动输入：delete all of",
+        "Action: clear_all\nAction Input:",
+        "Action: clear_all\nAction Inp",
+        "Action: clear_all",
+        "Action: clear",
+        "Action: unknown",
+        "Thought: now\nAction: clear",
+        "Thought: now I use Action: clear",
+        "Thought: now I use Action: search: delete all of",
+    ],
+)
+def test_a_step_that_the_endpoint_broke_off_is_no_whole_call(said: str) -> None:
+    reader = REACT.decoder(tools=TOOLS_CUT)
+    reader.feed(said)
+    reader.close(cut_off=True)
+    assert [call for call in reader.reply.calls if call.complete] == []
+
+
+@pytest.mark.row("S2")
+@pytest.mark.parametrize(
+    "said",
+    [
+        'Action: search\nAction Input: {"query": "x"}',
+        'Action: search\nAction Input: {"query": "x"}\nObs',
+        'Action: search\nAction Input: "x"',
+        "Action: search\nAction Input: ```\nx\n```",
+        "Action: search[x]",
+        "Action: search\nAction Input: x\nAction: search\nAction Input: y",
+    ],
+)
+def test_a_step_that_was_whole_before_the_endpoint_broke_off_is_a_call(said: str) -> None:
+    reader = REACT.decoder(tools=TOOLS_CUT)
+    reader.feed(said)
+    reader.close(cut_off=True)
+    assert [call.arguments for call in reader.reply.calls if call.complete] == [{"query": "x"}]

@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from msgspec import structs
+
 from ....core.call import TextPart
 from ....core.json import dumps
 from ...json_scan import JsonScan
@@ -54,6 +56,7 @@ HEARD: dict[State, frozenset[Kind]] = {
 """Which markers end which part."""
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*\n?")
+_IN_QUOTES = re.compile(r"""\s*(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|“[^”]*”)\s*""", re.DOTALL)
 _INLINE = re.compile(r"(?<!\w)(?:(Action|行动|动作)|Final Answer|Answer|最终答案|回答)\s*[:：]")
 _BEHIND_EDGE = " \t\r\n`~}]"
 
@@ -222,12 +225,23 @@ class ReactReader:
         text = self._end_part()
         step = read_action(text, self._box, ended=next_kind is None, known_only=self._in_answer)
         if step is not None:
-            self._perform(step, cut=next_kind == "observation")
+            self._perform(self._broken(step, text) if next_kind is None else step, cut=next_kind == "observation")
         elif self._in_answer:
             self._speech.say(self._marker + text, apart=True)
             self._state = "answer"
         else:
             self._speech.think(self._marker + text, apart=True)
+
+    def _broken(self, step: Step, source: str) -> Step:
+        """The last call of an action is not complete where the endpoint broke the text off before the call's end."""
+        calls = [at for at, part in enumerate(step) if isinstance(part, CallRead)]
+        if not calls or not self._speech.cut_off:
+            return step
+        at, last = calls[-1], step[calls[-1]]
+        assert isinstance(last, CallRead)
+        # What follows a name without an input may be the beginning of `Action Input:`.
+        is_open = not _is_whole(source) if at == len(step) - 1 else not last.arguments and not last.raw
+        return [*step[:at], _unfinished(last, source), *step[at + 1 :]] if is_open else step
 
     def _perform(self, step: Step, *, cut: bool = False) -> None:
         for index, part in enumerate(step):
@@ -291,6 +305,8 @@ class ReactReader:
         else:
             source = self._split_fence(source)
             said = unwrap(read_input(name, source, self._box, close=close), self._box)
+            if not close and self._speech.cut_off and not self._behind and not _is_whole(source):
+                said = _unfinished(said, source)
             self._speech.call_text(dumps(said.arguments) if said.complete else said.raw)
         said = said_by(self._named, said)
         self._speech.end_call(with_repairs(said, CUT) if next_kind == "observation" else said)
@@ -321,9 +337,20 @@ class ReactReader:
         if inline is None:
             self._speech.say(text)
         elif inline[1]:
-            self._perform(read_action(text[inline.end() :], self._box, ended=True, known_only=True) or [TextPart(text)])
+            source = text[inline.end() :]
+            step = read_action(source, self._box, ended=True, known_only=True)
+            self._perform(self._broken(step, source) if step else [TextPart(text)])
         else:
             self._speech.say(text[inline.end() :])
+
+
+def _unfinished(said: CallRead, source: str) -> CallRead:
+    return structs.replace(said, arguments={}, raw=said.raw or source, complete=False)
+
+
+def _is_whole(source: str) -> bool:
+    """Whether the text of an action or of its input ends in a mark that closes it."""
+    return _IN_QUOTES.fullmatch(source) is not None or source.rstrip().endswith((*")）]】}", "```", "~~~"))
 
 
 def _may_begin(text: str, *words: str) -> bool:
