@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from .json import Json, JsonObject, dumps, same
+from .json import Json, JsonObject, dumps, equal
 from .visible import on_one_line
 
 Effect = Literal["none", "done", "unknown"]
@@ -135,11 +135,13 @@ def differ(one: ToolCall, other: ToolCall) -> bool:
 
     >>> differ(ToolCall("1", "add", {"a": 1}), ToolCall("1", "add", {"a": True}))
     True
+    >>> differ(ToolCall("1", "add", {"a": 5}), ToolCall("1", "add", {"a": 5.0}))  # a server that writes numbers anew
+    False
     """
     if one.name != other.name:
         return True
     if one.complete and other.complete:
-        return not same(one.arguments, other.arguments)
+        return not equal(one.arguments, other.arguments)
     whole, broken = (one, other) if one.complete else (other, one)
     return not whole.arguments_text().startswith(broken.raw.rstrip())
 

@@ -158,6 +158,28 @@ def same(left: Json, right: Json) -> bool:
     return _sorted.encode(left) == _sorted.encode(right)
 
 
+def equal(left: Json, right: Json) -> bool:
+    """Whether two values are equal as JSON Schema has it: `1` and `1.0` are one number, `true` is none.
+
+    >>> equal({"a": [1]}, {"a": [1.0]}), equal(1, True), equal([1], [1, 1])
+    (True, False, False)
+    """
+    pairs: list[tuple[Json, Json]] = [(left, right)]
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, dict) and isinstance(other, dict):
+            if one.keys() != other.keys():
+                return False
+            pairs += [(value, other[key]) for key, value in one.items()]
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            pairs += zip(one, other, strict=True)
+        elif isinstance(one, bool) is not isinstance(other, bool) or one != other:
+            return False
+    return True
+
+
 def finite(value: float) -> float | str:
     """A number that JSON can hold, or the name of one that JSON can't hold: `NaN`, `Infinity` or `-Infinity`."""
     return value if math.isfinite(value) else json.dumps(value)
