@@ -3,7 +3,7 @@
 import sys
 
 if not sys.flags.safe_path:
-    sys.path.append(sys.path.pop(0))  # a file in the working folder, such as `redis.py`, takes the place of no library
+    del sys.path[0]  # a file in the working folder, such as `redis.py`, takes the place of no library; see `user_code`
 
 from .cli.app import main
 

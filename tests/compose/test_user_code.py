@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,17 @@ def test_what_can_not_be_loaded_is_told_with_its_line(tmp_path: Path) -> None:
     ):
         with pytest.raises(UnknownName, match=told):
             load_objects(name)
+
+
+@pytest.mark.parametrize("name", ["google", "redis", "random", "anyio"])
+def test_a_file_beside_what_is_loaded_takes_the_place_of_no_library(tmp_path: Path, name: str) -> None:
+    """`google` is a package without a file of its own, which Python gives up for a module that stands last."""
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('the file was imported')\n")
+    (tmp_path / "beside.py").write_text("word = 'beside'\n")
+    (tmp_path / "mine.py").write_text("from beside import word\n")
+    uses = "import google.protobuf.message, redis, random, anyio; print(load_object('mine.py:word'))"
+    program = f"from actum.compose.user_code import load_object; load_object('mine.py:word'); {uses}"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("beside\n", "")

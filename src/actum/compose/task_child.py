@@ -45,6 +45,7 @@ from .secrets import open_secrets
 from .settings import Settings
 from .task_queue import DIRECT
 from .tools import load_tools
+from .user_code import look_in
 from .workflows import Workflows, open_workflows
 
 COMMAND = (sys.executable, "-P", "-m", "actum.compose.task_child")
@@ -208,7 +209,8 @@ async def open_builder(setup: bytes) -> AsyncIterator[tuple[Journal, Builder]]:
     """The journal and the builder of a child, of its `Setup`."""
     told = msgspec.json.decode(setup, type=Setup)
     settings, folder = told.settings, Path(told.folder)
-    sys.path += [place for place in told.path if place and place not in sys.path]
+    for place in filter(None, told.path):
+        look_in(Path(place))
     key = read_journal_key(settings.journal_key) if settings.journal_key else None
     features = features_of(settings)
     journal = open_at(told.journal, key=key, record_kinds=features.record_kinds)

@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+import sysconfig
 import traceback
 from pathlib import Path
 from types import ModuleType
@@ -52,7 +53,7 @@ def load_object(spec: str) -> object:
 
 def is_module(name: str) -> bool:
     """Whether there is a module of this name; looked for in the working directory too, without running the module."""
-    _look_in(Path.cwd())
+    look_in(Path.cwd())
     try:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
@@ -88,7 +89,7 @@ def _from_file(path: Path) -> ModuleType:
     name = f"{path.stem}_{hashlib.sha256(bytes(path)).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    _look_in(path.parent)
+    look_in(path.parent)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -101,10 +102,27 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
-def _look_in(folder: Path) -> None:
-    """Let what is loaded import what lies beside it; last, so that a file called `random.py` disturbs nobody else."""
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
+def look_in(folder: Path) -> None:
+    """Let what is loaded import what lies beside it; last, so that a file called `random.py` disturbs nobody else.
+
+    A package without a file of its own, such as `google`, would give way to a module of its name anywhere on the path,
+    so where it is installed, it is imported first.
+    """
+    if str(folder) in sys.path:
+        return
+    installed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")} & {*sys.path}
+    names = {place.stem for place in folder.glob("*") if place.suffix == ".py" or (place / "__init__.py").is_file()}
+    for name in sorted(names - sys.modules.keys()):
+        if any(_is_open_package(Path(place) / name) for place in installed):
+            importlib.import_module(name)  # runs nothing
+    sys.path.append(str(folder))
+
+
+def _is_open_package(folder: Path) -> bool:
+    """Whether a folder holds code, and no file that would make it a closed package."""
+    if not folder.is_dir() or (folder / "__init__.py").exists():
+        return False
+    return any(True for form in ("*.py", "*/__init__.py") for _ in folder.glob(form))
 
 
 def _told(error: BaseException, path: Path) -> str:
