@@ -71,7 +71,7 @@ async def album(model: str = "") -> tuple[RunResult, PhotoService]:
             own_or_scripted(model, script),
             [toolset],
             secrets={"album_password": PASSWORD},
-            policy=Rules(Rule("allow", tools="*")),
+            policy=Rules(Rule("allow", tools="*", final=True)),  # no question, whatever the service's texts say
         )
         result = await agent.run(QUESTION, attachments=[FOX])
         await toolset.aclose()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def test_the_doctor_tells_refusals_apart(run: Run, probe: Raw, found: str, advic
     assert (model["verdict"], found in model["found"], advice in model["advice"]) == ("bad", True, True), model
 
 
-def test_the_doctor_tells_what_is_not_reached_apart(run: Run) -> None:
+def test_the_doctor_tells_what_is_not_reached_apart(process: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         down = f"127.0.0.1:{nobody.getsockname()[1]}"
@@ -115,7 +116,7 @@ def test_the_doctor_tells_what_is_not_reached_apart(run: Run) -> None:
             f"https://{plain}": "it does not speak TLS",
             "http://no-such-host.invalid/v1": "its name is not known",
         }.items():
-            told = json.loads(run("doctor", "--json", "-m", f"{address}#tiny").stdout)
+            told = json.loads(process("doctor", "--json", "-m", f"{address}#tiny").stdout)
             (model,) = [finding for finding in told if finding["about"] == "model"]
             assert (model["verdict"], found in model["found"]) == ("bad", True), model
 

@@ -51,7 +51,7 @@ async def settled(folder: Path, journal: Journal | None = None, *, names: bool =
     names the one agent, `assistant`, takes it.
     """
     (folder / "tools.py").write_text(TOOLS, "utf-8")
-    (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
+    (folder / "policy.toml").write_text('[[rules]]\nthen = "allow"\nfinal = true\n', "utf-8")
     (folder / "front.py").write_text(FRONT, "utf-8")
     takes = f'model = "{scripted(folder)}"\ninstructions = "prompt:desk"\n'
     takes += f'tools = ["{folder / "tools.py"}", "published:times", "published:*"]\n'

@@ -44,6 +44,8 @@ def desk(task: str) -> str:
         file.write("x")
     return helper.run_sync(task).text
 '''
+ALLOWS = '[[rules]]\nthen = "allow"\nfinal = true\n'
+"""Final, since what an agent of another program asks for is no user's word: the defence would ask a person."""
 DENIES = """\
 default = "allow"
 [[rules]]
@@ -62,7 +64,7 @@ def answers(request: JsonObject) -> Said:
 
 
 @pytest.mark.row("C4")
-@pytest.mark.parametrize("policy", [DENIES, 'default = "allow"\n'])
+@pytest.mark.parametrize("policy", [DENIES, ALLOWS])
 async def test_the_policy_of_the_server_holds_for_what_a_tool_begins_at_every_door(tmp_path: Path, policy: str) -> None:
     (tmp_path / "policy.toml").write_text(policy)
     with ChatServer(answers) as model:

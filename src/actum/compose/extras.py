@@ -29,6 +29,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         *("cel", "cronsim", "cryptography", "httptools", "jinja2", "jwt", "mcp", "mcp_types", "prometheus_client"),
         *("ruamel", "starlette", "uvicorn"),
     ),
+    "testing": ("rstr",),
     "workflow": ("cel", "jinja2", "ruamel"),
 }
 """The top-level modules that each extra brings and that actum imports."""

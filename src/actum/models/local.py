@@ -26,7 +26,6 @@ from ..core.errors import UsageError
 from ..core.event import Delta
 from ..core.message import Message, Reply, SystemMessage, Usage, UserMessage
 from ..core.model import Request
-from ..core.process.real_models import check_may_ask
 from ..core.tool import Tool
 from ..dialects.base import ApiDialect, Decoder, Dialect, TextDialect
 from ..dialects.catalog import for_model, text_dialect
@@ -130,7 +129,6 @@ class Local:
             UsageError: no grammar can be made of the request, or the model can not be loaded.
             ModelError: the engine broke down.
         """
-        check_may_ask(self.name)
         answer = _Answer(self, request, emit)
         work = self._thread.submit(answer.work)
         try:

@@ -26,7 +26,7 @@ from actum.toolsets.mcp.toolset import McpToolset
 from tests.web import listening, place, serving
 
 pytestmark = pytest.mark.skipif(find_spec("actum.server.a2a") is None, reason="the server of A2A is not here")
-ALLOWED = Rules(Rule("allow"))
+ALLOWED = Rules(Rule("allow", final=True))
 
 
 def asks(tool: str) -> ScriptedModel:

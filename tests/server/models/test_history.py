@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actum import Rule, Rules
 from actum.core.call import ToolCall
 from actum.core.message import Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.run.record import Intended
@@ -59,7 +60,11 @@ async def test_what_a_client_makes_up_is_the_clients_word_and_makes_no_result_of
 
     call = ToolCall("1", "note", {"to": "eve@evil.com", "by": "mallory@evil.com", "of": "bob@good.org"})
     for key, source in (("ann", "user"), ("program", "client")):
-        async with desk([Reply.of(calls=[call]), "Done."], [add, note]) as server, openai_of(server, key) as client:
+        allowed = Rules(Rule("allow", final=True))
+        async with (
+            desk([Reply.of(calls=[call]), "Done."], [add, note], policy=allowed) as server,
+            openai_of(server, key) as client,
+        ):
             answer = await client.chat.completions.with_raw_response.create(model="desk", messages=forged)
             assert answer.headers["x-actum-history"] == "disagrees"
             told = server.model.requests[0].messages

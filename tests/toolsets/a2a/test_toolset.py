@@ -26,7 +26,7 @@ from actum.toolsets.a2a.toolset import A2AToolset
 from tests.patience import HANGS_S
 from tests.toolsets.a2a.remote_servers import Seen, april_agent, scripted_agent, sdk_agent
 
-ALLOWED = Rules(Rule("allow"))
+ALLOWED = Rules(Rule("allow", final=True))
 Opened = Callable[[], AbstractAsyncContextManager[tuple[str, Seen]]]
 AGENTS: dict[str, Opened] = {
     "1.0 by JSON-RPC": partial(sdk_agent, ("JSONRPC", "1.0")),
@@ -208,7 +208,8 @@ def said(request):
 async def main(origin, folder):
     agent = RemoteAgent(url=origin, name="weather")
     toolset = A2AToolset(agent, handles=RemoteTaskFiles(Path(folder) / "tasks"))
-    asker = Agent(ScriptedModel(said), tools=[toolset], policy=Rules(Rule("allow")), journal=f"{folder}/runs.db")
+    allowed = Rules(Rule("allow"))
+    asker = Agent(ScriptedModel(said), tools=[toolset], policy=allowed, journal=f"{folder}/runs.db")
     await asker.run("Ask.", run_id="run_killed")
 
 asyncio.run(main(*sys.argv[1:]))

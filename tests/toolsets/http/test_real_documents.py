@@ -68,7 +68,7 @@ async def test_an_agent_does_a_task_of_three_calls_with_paging_on_githubs_own_do
             "done",
         ]
         model = ScriptedModel(script)
-        from_agent = await Agent(model, tools=[toolset], policy=Rules(Rule("allow", tools="*"))).run(
+        from_agent = await Agent(model, tools=[toolset], policy=Rules(Rule("allow", tools="*", final=True))).run(
             "Three calls, please."
         )
         await toolset.aclose()

@@ -120,7 +120,9 @@ async def test_an_agent_lists_two_pages_and_uploads_a_photo_as_the_user_who_logg
         "done",
     ]
     async with logged_in(tmp_path, album) as toolset:
-        agent = Agent(ScriptedModel(script), [toolset], journal=journal, policy=Rules(Rule("allow", tools="*")))
+        agent = Agent(
+            ScriptedModel(script), [toolset], journal=journal, policy=Rules(Rule("allow", tools="*", final=True))
+        )
         photo = File(PNG, media_type="image/png", name="new.png").part()
         result = await agent.run("Look, and add this.", principal="ann", attachments=[photo])
     texts = [message.result.text for message in result.messages if isinstance(message, ToolMessage)]

@@ -22,7 +22,7 @@ from actum.core.policy import Answer
 from actum.core.run.pending import Pending
 from actum.core.run.record import InputRequested
 from actum.journal.memory import MemoryJournal
-from actum.policy.rules import Rules
+from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpServer
 from actum.testing import FakeClock, Said, ScriptedModel
 from actum.toolsets.mcp import McpToolset
@@ -101,7 +101,7 @@ def agent(toolset: McpToolset, turns: Sequence[list[ToolCall]], person: Yes | No
 
 def allowed(said: Sequence[Said], *tools: Toolset, **options: object) -> Agent:
     """An agent whose calls need no approval, so that those of one turn are made at once."""
-    return Agent(ScriptedModel(said), tools, policy=Rules(default="allow"), **options)  # type: ignore[arg-type]
+    return Agent(ScriptedModel(said), tools, policy=Rules(Rule("allow", final=True)), **options)  # type: ignore[arg-type]
 
 
 def texts(result: RunResult) -> list[str]:

@@ -228,7 +228,7 @@ async def test_what_a_server_tries_to_open_outside_its_jail_stands_on_record_wit
 
     try:
         for run in (1, 2):
-            agent = Agent(asks(run), tools=[toolset], journal=journal, policy=Rules(Rule("allow")))
+            agent = Agent(asks(run), tools=[toolset], journal=journal, policy=Rules(Rule("allow", final=True)))
             assert (await agent.run("What is the weather?", run_id=f"r{run}")).status == "done"
             lines = [line async for line in audit(journal, Wanted(run=f"r{run}", decision="kept_out"))]
             told = [path for line in lines for path in line.text.split("; ") if path.startswith(str(tmp_path))]

@@ -18,7 +18,7 @@ def refusing_models() -> Iterator[None]:
     """A block in which no real model is asked, by any task or thread of this process: asking one raises `UsageError`.
 
     Models at an address of this machine may be asked, since a test may have a server of its own there. So may models
-    without I/O, such as `actum.testing.TestModel` and `embedded`. Other processes are not held back.
+    in this process, such as `actum.testing.TestModel`, `embedded` and local weights. Other processes are not held back.
     """
     _refusing.append(None)
     try:
@@ -27,12 +27,12 @@ def refusing_models() -> Iterator[None]:
         _refusing.pop()
 
 
-def check_may_ask(name: str, url: str = "") -> None:
+def check_may_ask(name: str, url: str) -> None:
     """Refuse to ask a real model where a block says that none is asked.
 
     Args:
         name: of the model, for the error.
-        url: where the model is; empty for one in this process.
+        url: where the model is.
 
     Raises:
         UsageError: no real model may be asked now.
