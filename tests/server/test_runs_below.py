@@ -17,6 +17,7 @@ from .doors import DOORS, doors_open
 TOOLS = '''\
 from pathlib import Path
 from actum import Agent, ToolCall, tool
+from actum import Rule, Rules
 from actum.testing import ScriptedModel
 
 HERE = Path(__file__).parent
@@ -34,7 +35,8 @@ async def pay() -> str:
     return "paid"
 
 
-helper = Agent(ScriptedModel(says), [pay], name="helper")
+allowed = Rules(Rule("allow", final=True))
+helper = Agent(ScriptedModel(says), [pay], name="helper", policy=allowed)
 
 
 @tool(effects={"read"})

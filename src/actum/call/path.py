@@ -343,7 +343,9 @@ class CallPath:
     def _is_defended(self, name: str) -> bool:
         """Whether the defence looks at calls of the tool of this name."""
         bound = self.catalog.get(name)
-        return bound is not None and not bound.tool.reads_only and not bound.is_safe_by_itself
+        if bound is None or bound.tool.from_client:  # the client carries the call out itself, and judges it
+            return False
+        return not bound.tool.reads_only and not bound.is_safe_by_itself
 
     def _judge_anew(self, call: ToolCall, place: CallRef) -> tuple[Plan, CallStanding]:
         """Judge a call once more, after it has waited."""
