@@ -63,7 +63,7 @@ def agent(tools: McpHost | McpFinder, own: str, *calls: ToolCall) -> Agent:
 
 async def by_configuration(server: McpServer, own: str = "") -> tuple[list[Tool], RunResult]:
     """List the tools of a configured server, and have an agent use them."""
-    async with McpHost([McpToolset(server)]) as host:
+    async with McpHost([McpToolset(server, wait_s=60)]) as host:
         tools = list(await host.list_tools())
         for tool in tools:
             print(f"{tool.name}: {tool.description.splitlines()[0]}")
@@ -76,7 +76,7 @@ async def by_configuration(server: McpServer, own: str = "") -> tuple[list[Tool]
 
 async def at_run_time(server: McpServer, own: str = "") -> RunResult:
     """Let an agent find out for itself what a server has."""
-    async with McpHost([McpToolset(server)]) as host, McpFinder(host, prefixes=["mcp_sse"]) as finder:
+    async with McpHost([McpToolset(server, wait_s=60)]) as host, McpFinder(host, prefixes=["mcp_sse"]) as finder:
         search: JsonObject = {"server": server.name, "tool": "search", "arguments": {"words": "lotus flower"}}
         calls = [
             ToolCall("1", "mcp_sse_list_tools", {"server": server.name}),

@@ -59,7 +59,7 @@ async def our_host(folder: Path, own: str = "") -> RunResult:
     server = McpServer(name="papers", command=sys.executable, args=(PROGRAM, str(folder)), trusted=True)
     if landlock_abi():
         server = replace(server, jail=jail(folder))
-    async with McpToolset(server) as toolset:
+    async with McpToolset(server, wait_s=60) as toolset:
         return await watch(Agent(own_or_scripted(own, script), [toolset]), QUESTION)
 
 

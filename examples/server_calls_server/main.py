@@ -49,7 +49,7 @@ async def ask(folder: Path, own: str = "") -> RunResult:
     journal = SQLiteJournal(folder / "host.db")
     async with serving(weather_service()) as (url,):
         packing = McpServer(name="packing", command=sys.executable, args=(PROGRAM, url, str(folder)), trusted=True)
-        async with McpToolset(packing) as toolset:
+        async with McpToolset(packing, wait_s=60) as toolset:
             # An agent may do anything, so a person is asked before it is used.
             yes = TerminalApprover(Terminal()) if own else ScriptedApprover(Answer("approve"))
             agent = Agent(own_or_scripted(own, script), [toolset], name="host", journal=journal, approver=yes)

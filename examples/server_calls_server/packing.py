@@ -38,7 +38,7 @@ async def serve(url: str, folder: Path) -> None:
         name="weather", command=sys.executable, args=(WEATHER, url, str(folder / "weather.db")), trusted=True
     )
     journal = SQLiteJournal(folder / "packing.db")
-    async with McpToolset(weather) as toolset:
+    async with McpToolset(weather, wait_s=60) as toolset:
         packer = Agent(ScriptedModel(script), [toolset], name="packer", journal=journal)
         tool = packer.as_tool(description="Says what to pack for a city.")
         await McpService([tool], name="packing", journal=journal).run_stdio()

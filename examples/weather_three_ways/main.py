@@ -52,7 +52,7 @@ async def ways(url: str) -> AsyncIterator[dict[str, Toolish]]:
         by_pipes = McpServer(name="pipes", command=sys.executable, args=(PROGRAM, url), trusted=True)
         over_http = McpServer(name="http", url=f"{address}/mcp", trusted=True)
         agent = RemoteAgent(url=agents, name="agent")
-        async with McpToolset(by_pipes) as pipes, McpToolset(over_http) as http, A2AToolset(agent) as by_a2a:
+        async with McpToolset(by_pipes, wait_s=60) as pipes, McpToolset(over_http) as http, A2AToolset(agent) as by_a2a:
             yield {"function": tool, "MCP by pipes": pipes, "MCP over HTTP": http, "A2A agent": by_a2a}
 
 

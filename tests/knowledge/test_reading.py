@@ -116,7 +116,7 @@ async def test_what_can_not_be_read_says_why_and_the_next_document_is_read(reade
 
 async def test_a_document_that_takes_too_long_is_given_up_and_its_process_is_ended() -> None:
     attributes = " ".join(f"a{number}=1" for number in range(100_000))
-    async with JailedReader(read_s=1.0) as reader:
+    async with JailedReader(read_s=3.0) as reader:
         with pytest.raises(UnreadableDocument) as refused:
             await reader.read("a.html", f"<p {attributes}>x".encode())
         assert refused.value.problem == "too_slow"

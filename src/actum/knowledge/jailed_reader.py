@@ -3,8 +3,9 @@
     async with JailedReader() as reader:
         page = await reader.read("lease.pdf", data)
 
-A document may take 20 seconds, and all processes of the jail 1 GiB of memory. The child that was ended at a limit is
-started anew for the next document. What the child answers is checked like any other foreign bytes.
+A document may take 20 seconds, and all processes of the jail 1 GiB of memory. The child says when it is ready, so its
+start is no part of the document's time. The child that was ended at a limit is started anew for the next document. What
+the child answers is checked like any other foreign bytes.
 
 What is not covered: the child reads one document after the other, so a document that takes over the child can change
 what is read of later documents of the same reader. Use a reader for documents of one collection alone.
@@ -36,12 +37,14 @@ from .reading.page import TEXT_CHARS_MAX, TITLE_CHARS_MAX, DocumentPage, TextSpa
 
 DOCUMENT_BYTES_MAX = 50 * 1024 * 1024
 READ_S = 20.0
+START_S = 60.0
 MEMORY_BYTES = 1024 * 1024 * 1024
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 _LONG_S = 24 * 3600.0
 _LIMITS = JailLimits(memory_bytes=MEMORY_BYTES, cpu_seconds=_LONG_S, processes=16, seconds=_LONG_S)
 _HEAD, _LENGTH = Packing(">II"), Packing(">I")
 _SCRIPT = "read.py"
+_READY = b"ready\n"
 _PROGRAM = b"from reading.child import main\nmain()\n"
 _PLACE = Path(__file__).with_name("reading")
 
@@ -94,8 +97,10 @@ class JailedReader:
         if not data.strip():
             raise UnreadableDocument("empty")
         try:
+            async with asyncio.timeout(START_S):
+                child = self._child = self._child or await self._start()
             async with asyncio.timeout(self._read_s):
-                answer = await self._ask(kind, data)
+                answer = await self._ask(child, kind, data)
         except TimeoutError:
             await self._end()
             raise UnreadableDocument("too_slow") from None
@@ -110,8 +115,7 @@ class JailedReader:
             raise UnreadableDocument(answer.problem if answer.problem in PROBLEMS else "broken", answer.detail[:100])
         return checked(answer.page)
 
-    async def _ask(self, kind: str, data: bytes) -> _Answer:
-        child = self._child = self._child or await self._start()
+    async def _ask(self, child: Child, kind: str, data: bytes) -> _Answer:
         child.stdin.write(_HEAD.pack(len(kind), len(data)) + kind.encode())
         child.stdin.write(data)
         await child.stdin.drain()
@@ -121,6 +125,12 @@ class JailedReader:
         return msgspec.json.decode(await child.stdout.readexactly(length), type=_Answer)
 
     async def _start(self) -> Child:
+        """A child that is ready to read."""
+        child = await self._child_of_a_jail()
+        await child.stdout.readexactly(len(_READY))
+        return child
+
+    async def _child_of_a_jail(self) -> Child:
         self._was_ended_for_memory = False
         self.is_jailed = all(each.is_held for each in await layers(self._backend))
         command = [sys.executable, _SCRIPT]

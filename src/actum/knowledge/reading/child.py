@@ -1,4 +1,5 @@
-"""The program in the jail: reads one document after the other from its input, and answers each with its page.
+"""The program in the jail: says that it is ready, reads one document after the other from its input, and answers each
+with its page.
 
 A document comes as two numbers of four bytes, the lengths of its kind and of its bytes, and then both. The answer is
 the length and JSON: `{"page": ...}`, or `{"problem": ..., "detail": ...}`.
@@ -36,6 +37,8 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):  # what a library prints goes nowhere
         os.dup2(nothing, number)
+    answers.write(b"ready\n")
+    answers.flush()
     while head := asked.read(_LENGTHS.size):
         kind_length, length = _LENGTHS.unpack(head)
         kind = asked.read(kind_length).decode()
