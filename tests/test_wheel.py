@@ -19,7 +19,9 @@ import pytest
 from packaging.requirements import Requirement
 
 from actum.cli.conversation.demo import SCENES
+from actum.cli.guides.examples import worked_examples
 
+from .endurance import some
 from .sources import PACKAGES, ROOT
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -51,13 +53,28 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with links to the packages that actum needs without any extra, and to no other package."""
-    folder = tmp_path_factory.mktemp("dependencies")
-    for package in sorted(needed("actum")):
+    return linked(tmp_path_factory.mktemp("dependencies"), needed("actum"))
+
+
+def linked(folder: Path, packages: set[str]) -> Path:
+    """A folder with links to these packages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in sorted(packages):
         installed = distribution(package)
         for name in sorted({file.parts[0] for file in installed.files or () if file.parts[0] != ".."}):
             if not (folder / name).exists():
                 (folder / name).symlink_to(Path(str(installed.locate_file(name))))
     return folder
+
+
+def installed_into(place: Path, wheel: Path, dependencies: Path) -> Path:
+    """An environment with the wheel and these packages, and with no other package; its folder of packages."""
+    venv.create(place, with_pip=False, symlinks=os.name != "nt")
+    install = ("pip", "install", "--quiet", "--no-config", "--offline", "--no-cache", "--no-deps", "--link-mode=copy")
+    done(SCRIPTS / "uv", *install, "--python", place / SCRIPTS.name / "python", wheel, folder=place)
+    (packages,) = place.glob("[Ll]ib/**/site-packages")
+    (packages / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
+    return packages
 
 
 def needed(package: str, extras: frozenset[str] = frozenset()) -> set[str]:
@@ -90,6 +107,13 @@ def pages() -> Iterator[tuple[str, int]]:
         yield f"actum/{path.relative_to(ROOT).as_posix()}", path.stat().st_size
 
 
+def examples() -> Iterator[str]:
+    """The files of the worked examples, as the wheel names them."""
+    for path in (ROOT / "examples").rglob("*"):
+        if path.is_file() and not {"__pycache__", ".clients"} & {*path.parts}:
+            yield f"actum/{path.relative_to(ROOT).as_posix()}"
+
+
 def licence_of(path: str) -> str:
     """How the metadata names the file of a licence inside a package."""
     source = PACKAGES[path.partition("/")[0]]
@@ -105,7 +129,7 @@ def test_both_packages_and_all_licences_are_in_the_wheel(wheel: Path) -> None:
         names = set(archive.namelist())
         (home,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
         licences = metadata(archive, home).get_all("License-File")
-    assert {name for name in names if not name.startswith(home)} == {*sources(), *dict(pages())}
+    assert {name for name in names if not name.startswith(home)} == {*sources(), *dict(pages()), *examples()}
     assert sum(dict(pages()).values()) <= PAGES_BYTES_MAX
     assert {"actum/py.typed", "actum_embedded/py.typed", "actum_embedded/data/NOTICE.md"} <= names
     notices = {path for path in sources() if Path(path).name.startswith(("LICENSE", "NOTICE"))}
@@ -118,18 +142,26 @@ def test_the_built_wheel_in_an_empty_environment_plays_the_demo(
     wheel: Path, dependencies: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "environment"
-    venv.create(place, with_pip=False, symlinks=os.name != "nt")
-    scripts = place / SCRIPTS.name
-    install = ("pip", "install", "--quiet", "--no-config", "--offline", "--no-cache", "--no-deps", "--link-mode=copy")
-    done(SCRIPTS / "uv", *install, "--python", scripts / "python", wheel, folder=tmp_path)
-    (packages,) = place.glob("[Ll]ib/**/site-packages")
-    (packages / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
+    packages, scripts = installed_into(place, wheel, dependencies), place / SCRIPTS.name
     assert scenes(done(scripts / "actum", "demo", folder=tmp_path)) == EVERY_SCENE
     shown = done(scripts / "actum", "docs", "tools", "--lang", "zh", folder=tmp_path)
     assert shown.startswith("# 工具\n"), shown[:100]
     assert "actum docs policy" in done(scripts / "actum", "docs", "--search", "approval expires", folder=tmp_path)
     seen = "import actum, actum_embedded; print(actum.__file__, actum_embedded.__file__)"
     assert done(scripts / "python", "-c", seen, folder=tmp_path).count(str(packages)) == 2
+
+
+@pytest.mark.endurance("examples", "src/actum/cli/guides")
+def test_an_example_out_of_the_wheel_runs_with_the_extras_that_its_row_names(wheel: Path, tmp_path: Path) -> None:
+    for example in some([each for each in worked_examples() if not each.name.startswith("feature_")], 24):
+        place = tmp_path / example.name
+        packages = linked(place / "packages", needed("actum", frozenset(example.needs)))
+        installed_into(place / "environment", wheel, packages)
+        scripts = place / "environment" / SCRIPTS.name
+        bare = {"PATH": f"{scripts}{os.pathsep}{os.defpath}", "HOME": str(place), "PYTHONUTF8": "1"}
+        for command in ("actum", "examples", "copy", example.name), ("python", f"examples/{example.name}/main.py"):
+            ended = subprocess.run(command, cwd=place, env=bare, capture_output=True, text=True, check=False)
+            assert ended.returncode == 0, (example, ended.stderr)
 
 
 def test_the_demo_is_played_where_the_metadata_of_actum_is_missing(

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a 
 
 from examples.functions_2023.model import script
 from examples.local_services.chat import ChatService
+from examples.local_services.clients import python_with_openai_0
 from examples.local_services.gateway import calls_on_record, gateway
 from examples.local_services.news import news_service
 from examples.local_services.serving import serving
@@ -26,7 +27,6 @@ from examples.local_services.ways import NATIVE, endpoint
 from examples.local_services.weather import weather_service
 from examples.own_model import own_model
 from examples.watch import heading
-from tests.peers import install
 
 PROGRAM = Path(__file__).with_name("program.py")
 SETTINGS = """
@@ -49,7 +49,7 @@ def ask(base_url: str, weather_url: str, news_url: str) -> str:
         "WEATHER_URL": weather_url,
         "NEWS_URL": news_url,
     }
-    command = [str(install.py_bin("openai0", "python")), str(PROGRAM)]
+    command = [str(python_with_openai_0()), str(PROGRAM)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode:
         raise RuntimeError(done.stderr)

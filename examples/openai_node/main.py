@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
 
+from examples.local_services.clients import node_with_openai
 from examples.local_services.gateway import calls_on_record, gateway
 from examples.local_services.serving import serving
 from examples.local_services.ways import NATIVE, endpoint
@@ -24,7 +25,6 @@ from examples.local_services.weather import weather_service
 from examples.openai_node.model import script, script_with_air
 from examples.own_model import own_model
 from examples.watch import heading
-from tests.peers import install
 
 HERE = Path(__file__).parent
 SETTINGS = """
@@ -50,14 +50,15 @@ def ask(model: str, base_url: str, weather_url: str) -> str:
     Returns:
         What the program prints.
     """
+    node, packages = node_with_openai()
     environment = {
         **os.environ,
-        "NODE_PATH": str(install.node_modules()),
+        "NODE_PATH": str(packages),
         "OPENAI_BASE_URL": base_url,
         "OPENAI_API_KEY": "any",
         "WEATHER_URL": weather_url,
     }
-    command = [str(install.node()), str(HERE / "weather.cjs"), model]
+    command = [str(node), str(HERE / "weather.cjs"), model]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode:
         raise RuntimeError(done.stderr)

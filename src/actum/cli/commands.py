@@ -33,6 +33,14 @@ COMMANDS: Mapping[str, KnownCommand] = {
     "docs": KnownCommand(
         "guides.docs:docs", "Read the documentation, without a network: list the pages, show one, find a place."
     ),
+    "examples": KnownCommand(
+        "guides.examples:app",
+        "Worked examples: list them, copy one with what it imports.",
+        {
+            "list": "List the worked examples, in the order of the history of tool calling.",
+            "copy": "Copy an example, with what it imports, into the folder examples.",
+        },
+    ),
     "run": KnownCommand("conversation.run:run", "Answer a question with the help of tools."),
     "chat": KnownCommand(
         "conversation.chat:chat",
