@@ -158,9 +158,9 @@ def test_an_example_out_of_the_wheel_runs_with_the_extras_that_its_row_names(whe
         packages = linked(place / "packages", needed("actum", frozenset(example.needs)))
         installed_into(place / "environment", wheel, packages)
         scripts = place / "environment" / SCRIPTS.name
-        bare = {"PATH": f"{scripts}{os.pathsep}{os.defpath}", "HOME": str(place), "PYTHONUTF8": "1"}
+        around = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.defpath}"}  # npm finds its registry there
         for command in ("actum", "examples", "copy", example.name), ("python", f"examples/{example.name}/main.py"):
-            ended = subprocess.run(command, cwd=place, env=bare, capture_output=True, text=True, check=False)
+            ended = subprocess.run(command, cwd=place, env=around, capture_output=True, text=True, check=False)
             assert ended.returncode == 0, (example, ended.stderr)
 
 
