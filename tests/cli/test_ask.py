@@ -63,6 +63,21 @@ def test_a_question_is_answered_with_checked_references_or_it_is_not_answered(ru
         assert (refused.exit_code, why in refused.stderr) == (2, True)
 
 
+def test_a_question_that_was_interrupted_goes_on_by_its_record_in_the_language_that_was_asked_for(run: Run) -> None:
+    Path("docs").mkdir()
+    Path("docs/travel.md").write_text("# Travel\n\nA hotel may cost 120 euros.\n")
+    Path("models.py").write_text(
+        f"{MODEL}\nbroken = scripted()\nlater = ScriptedModel(['It may cost 120 euros [1].'])\n"
+    )
+    run("knowledge", "add", "rules", "docs", *RECORD)
+    asked = ("ask", "What may a hotel cost?", "--knowledge", "rules", "--lang", "zh", *RECORD)
+    assert run(*asked, "--model", "models.py:broken").exit_code != 0
+    gone_on = run("resume", "last", *RECORD, "--model", "models.py:later")
+    assert (gone_on.exit_code, "[1] “A hotel may cost 120 euros”" in gone_on.stdout) == (0, True), gone_on.output
+    refused = run("ask", "x", "--knowledge", "rules", "--lang", "xx", *RECORD)
+    assert (refused.exit_code, "--lang" in refused.stderr) == (2, True)
+
+
 def test_a_file_is_asked_without_a_collection_and_leaves_none_behind(run: Run) -> None:
     Path("lease.pdf").write_bytes(files.pdf("Notice\nThe period of notice is three months.", title="Lease"))
     asked = run("ask", "When can I give notice?", "--attach", "lease.pdf", "--model", "embedded", *RECORD)

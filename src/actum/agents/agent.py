@@ -28,7 +28,7 @@ from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
 from ..core.json import JsonObject
-from ..core.message import Message, Reply, UserMessage
+from ..core.message import Message, UserMessage
 from ..core.model import Model, default_max_tokens, is_supervised
 from ..core.model_settings import ModelSettings, checked_settings
 from ..core.policy import Answer, Approver, Defence, Policy
@@ -77,6 +77,7 @@ from .agent_tool import AgentTool
 from .arguments import check_arguments, check_prices
 from .branch import branch
 from .brief import Brief
+from .citing import Citing, with_quote
 from .compaction import Summarizer, sum_up_if_long
 from .conversation import Before, before, handles_before, history_of, media, talking, with_attachments
 from .driver import Driver
@@ -150,6 +151,8 @@ class Agent(AgentParts, Generic[Output]):
             stands for a field of what the first call gives. See `docs/tools.md`.
         defence: how the agent is defended against orders in foreign text. "auto": as `Defence()` says, where a tool is
             foreign or strangers may write what it returns. None: not at all. See `docs/security.md`.
+        cite: what no quote of a source backs is marked in an answer ("mark") or left out ("strict", True); see
+            `docs/knowledge.md`.
         tries: after as many answers that do not fit `output_type` or `check`, a run is stopped: `invalid_output`.
 
     Raises:
@@ -190,6 +193,7 @@ class Agent(AgentParts, Generic[Output]):
         memory: Memory | MemoryWord | None = None,
         references: bool = False,
         check: CheckAnswer | None = None,
+        cite: bool | Literal["mark", "strict"] = False,
         tries: int = TRIES,
         defence: Defence | Literal["auto"] | None = "auto",
     ) -> None:
@@ -203,7 +207,8 @@ class Agent(AgentParts, Generic[Output]):
         self.name = name
         self.limits = limits or Limits()
         check_prices(self.limits, self.model.name, prices or {})
-        self.runner = Runner(
+        self._brief = Brief.of(instructions, output_type, check, tries, references=references, cite=cite)
+        runner = Runner(
             [*tools, *added] if added and isinstance(tools, list | tuple) else tools,  # else it is refused
             name=name,
             policy=policy,
@@ -220,7 +225,7 @@ class Agent(AgentParts, Generic[Output]):
             choice=Choice(choose, (*always, UPDATE_PLAN) if plan else tuple(always)),
             defence=defence,
         )
-        self._brief = Brief.of(instructions, output_type, check, tries, references=references)
+        self.runner = with_quote(runner, self._brief.cite)
         self._redaction = redaction
         self._dialect = dialect_part(dialect)
         self.plans = bool(plan)
@@ -437,6 +442,7 @@ class Agent(AgentParts, Generic[Output]):
                 client_tools=self.runner.client_tools,
                 answer_schema=self._brief.client_schema,
                 tool_choice=choice,
+                cite=self._brief.cite,
                 mandate=await self.checked_mandate(options.mandate),
                 uses=dict(self.runner.uses),
                 names=tuple(options.names),
@@ -602,6 +608,7 @@ class Agent(AgentParts, Generic[Output]):
                 forked=run_id,
                 fork_at=at,
                 request=request,
+                cite=agent._brief.cite,
                 client_tools=agent.runner.client_tools,
                 names=(),
                 door={},
@@ -782,6 +789,7 @@ class Agent(AgentParts, Generic[Output]):
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
             tool_choice=self.tool_choice,
+            cite=self._brief.cite,
             uses=dict(self.runner.uses),
             principal=context.principal,
             tenant=context.tenant,
@@ -840,23 +848,21 @@ class Agent(AgentParts, Generic[Output]):
         price = setting.budget.price(self.model.name)
         output_schema, ending = self._brief.form(started)
         transcript = await begun(setting.journal, started, before)
-        attachments = {part.handle: part for part in media(transcript)}
+        citing = await Citing.of(setting.journal, started, transcript)
         recorded = msgspec.convert(started.settings, ModelSettings) if started.settings else checked_settings(None)
         settings = setting.model_settings.over(recorded).over(self.settings)
         model = ModelSide(
             heard=transcript,
             begins=len(before) + bool(started.instructions),
-            attachments=attachments,
+            attachments={part.handle: part for part in media(transcript)},
             sample=lambda request: apart(self.model.reply(settings.unbounded.fill(request)), self.model.name),
             asks_mandates=not is_supervised(self.model),
             price=price,
             lets_in=partial(self.is_for, started.principal, started.roles) if self._named.made is not None else None,
         )
         async with self.runner.at_work(run_id, state, setting, model) as run:
-
-            def told_cut(reply: Reply) -> str:
-                return run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model))
-
+            cut, most = run.phrases.cut_off, default_max_tokens(self.model)
+            told_cut = partial(cut, max_tokens=settings.max_tokens, default_max_tokens=most)
             planning = None
             if self.plans and allows(started.tool_choice, UPDATE_PLAN):
                 planning = Planning(run.phrases, plan_in(before), run.path.polled, run.path.changes)
@@ -871,7 +877,7 @@ class Agent(AgentParts, Generic[Output]):
                     run.path.polled,
                     run.path.reads,
                     run.path.answers,
-                    msgspec.structs.replace(ending, told_cut=told_cut),
+                    msgspec.structs.replace(ending, told_cut=told_cut, citing=citing),
                     run.path.names_of,
                     started.tool_choice,
                     references=self._brief.references,
@@ -887,6 +893,7 @@ class Agent(AgentParts, Generic[Output]):
                 question=len(before) + bool(started.instructions),
                 truncates=self.truncation == "auto",
                 planning=planning,
+                citing=citing,
                 holds_answers=(ending.may_refuse or planning is not None)
                 and (self._named.made is not None or bool(started.door)),
             )

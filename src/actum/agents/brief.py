@@ -11,6 +11,7 @@ from ..core.errors import ReplayDiverged, UsageError
 from ..core.json import JsonObject, dumps
 from ..core.run.record import Started
 from ..runs.wording import Phrases
+from .citing import Cite, read_cite
 from .gates import TRIES, AnswerRules, CheckAnswer, ReadAnswer, plain
 from .output import fitting, typed
 
@@ -28,6 +29,7 @@ class Brief(Struct, frozen=True):
         check: of the program, what else is wrong with an answer; None where there is none.
         tries: after as many answers that are refused, a run is stopped.
         references: calls of one reply may use each other's results, and the model is told so.
+        cite: how the answers are held to what was quoted.
         client_schema: the JSON Schema that a client of a server wants an answer to fit, for one run; None for none.
     """
 
@@ -37,6 +39,7 @@ class Brief(Struct, frozen=True):
     check: CheckAnswer | None = None
     tries: int = TRIES
     references: bool = False
+    cite: Cite = ""
     client_schema: JsonObject | None = None
 
     @classmethod
@@ -48,18 +51,21 @@ class Brief(Struct, frozen=True):
         tries: int = TRIES,
         *,
         references: bool = False,
+        cite: bool | str = False,
     ) -> Brief:
         """The brief of an agent whose answers are of a type.
 
         Raises:
-            UsageError: no answer can be of this type.
+            UsageError: no answer can be of this type; or an agent that cites has an output type.
         """
+        cites = read_cite(cite, is_text=output_type is str)
         schema, read = (None, plain) if output_type is str else typed(output_type)
-        return cls(instructions, schema, read, check, tries, references)
+        return cls(instructions, schema, read, check, tries, references, cites)
 
     def for_client(self, schema: JsonObject | None) -> Brief:
         """The same with the form of an answer that a client wants; see `Agent.with_client_tools`."""
         if schema is not None:
+            read_cite(self.cite, is_text=False)
             if self.schema is not None:
                 raise UsageError("this agent answers in a form of its own: leave out the schema of the answer")
             fitting(schema)
@@ -69,7 +75,8 @@ class Brief(Struct, frozen=True):
     def part(self) -> object:
         """What the agent's digest covers of the instructions: the text, or the name of the function."""
         told = self.instructions if isinstance(self.instructions, str) else [self.instructions.__qualname__]
-        return [told, "references"] if self.references else told
+        added = [*(["references"] if self.references else []), *([f"cite:{self.cite}"] if self.cite else [])]
+        return [told, *added] if added else told
 
     def told(self, question: str, client_schema: JsonObject | None = None) -> str:
         """The instructions of a run, as the model is told of them.
@@ -80,12 +87,12 @@ class Brief(Struct, frozen=True):
         """
         instructions = self.instructions if isinstance(self.instructions, str) else self.instructions()
         schema = client_schema if self.schema is None else self.schema
-        if schema is None and not self.references:
+        if schema is None and not (self.references or self.cite):
             return instructions
         phrases = Phrases.for_text(question)
         references = phrases.references() if self.references else ""
         form = "" if schema is None else phrases.output(dumps(schema))
-        return "\n\n".join(filter(None, [instructions, references, form]))
+        return "\n\n".join(filter(None, [instructions, references, phrases.cite(self.cite), form]))
 
     def form(self, started: Started) -> tuple[JsonObject | None, AnswerRules]:
         """The JSON Schema of the answer of a run, and what is asked of the answer: by a client, or by the agent."""

@@ -184,7 +184,7 @@ def answered_in(recording: RunState) -> list[Message]:
     for number, replied in recording.replies:
         if replied.reply.says_nothing and not (was_done and number == last):
             continue  # the model was asked again; earlier versions took such a reply for an answer
-        messages.append(replied.reply)
+        messages.append(_as_told(recording, replied.reply) if number == last and was_done else replied.reply)
         for index, call in enumerate(replied.reply.calls):
             place = CallRef(number, index)
             result = as_it_stands(recording, place, call, wording)
@@ -196,6 +196,12 @@ def answered_in(recording: RunState) -> list[Message]:
             if asked.cause == number and asked.id in recording.answers
         )
     return messages
+
+
+def _as_told(recording: RunState, reply: Reply) -> Reply:
+    """The reply that ended a run: what the user was told, where the answer was held to what was quoted."""
+    told = recording.ended.text if recording.ended is not None and recording.beginning().cite else reply.text
+    return reply if told == reply.text or reply.calls else Reply.of(told)
 
 
 def as_it_stands(recording: RunState, place: CallRef, call: ToolCall, wording: Phrases) -> ToolResult:

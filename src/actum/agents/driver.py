@@ -36,6 +36,7 @@ from ..journal.recording import CallRef
 from ..journal.secrets import write_reply
 from ..runs.run import Finish, Run, Stopped
 from ..runs.tool_search import SEARCH_TOOL, ToolIndex, found_by
+from .citing import Citing
 from .gates import INVALID_OUTPUT
 from .planning import PLAN_OPEN, Planning
 from .shortening import WHOLE, Shortening, with_advice
@@ -69,6 +70,7 @@ class Driver(Struct, kw_only=True, dict=True):
         truncates: whether a conversation that is too long for the model is sent without its beginning.
         holds_answers: whether the text of an answer is told only once the answer ends the run.
         planning: the plan of the run; None where the agent makes no plan.
+        citing: holds answers to what was quoted; None where the agent does not cite.
     """
 
     run: Run
@@ -86,6 +88,7 @@ class Driver(Struct, kw_only=True, dict=True):
     truncates: bool = False
     holds_answers: bool = False
     planning: Planning | None = None
+    citing: Citing | None = None
 
     def __post_init__(self) -> None:
         self._steps = 0
@@ -136,7 +139,7 @@ class Driver(Struct, kw_only=True, dict=True):
                 finish: Finish = end.value
                 self._check_end(finish)
                 self._tell_plan()
-                self._tell_held()
+                self._tell_end(finish)
                 if finish.status == "done" and isinstance(self.transcript[-1], ToolMessage):
                     self.run.tell(TextDelta(finish.text))  # no model said this text, and listeners wait for it
                 return finish
@@ -206,7 +209,7 @@ class Driver(Struct, kw_only=True, dict=True):
         if context.emit is not None:
             finished = ReplyFinished(run.state.shown.get(self._reply_number, reply), seconds, left_out)
             self._held.append(finished)
-            if reply.calls or not self.holds_answers:
+            if reply.calls or not self._holds:
                 self._tell_held()
         return ModelAnswered(reply, record.elapsed, cost)
 
@@ -216,7 +219,7 @@ class Driver(Struct, kw_only=True, dict=True):
         Raises:
             ContextOverflow: the conversation is too long, and may not or can not be shortened further.
         """
-        emit, heard = self.run.context.emit, False
+        emit, heard, holds = self.run.context.emit, False, self._holds
         catalog = self.run.path.catalog
         if emit is not None:
             emit = without_secrets(emit, catalog)
@@ -225,12 +228,12 @@ class Driver(Struct, kw_only=True, dict=True):
             nonlocal heard
             heard = True
             assert emit is not None
-            if self.holds_answers and isinstance(delta, TextDelta | ThoughtEnded):
+            if holds and isinstance(delta, TextDelta | ThoughtEnded):
                 self._held.append(delta)
             else:
                 emit(delta)
 
-        told = tell if (self.truncates or self.holds_answers) and emit is not None else emit
+        told = tell if (self.truncates or holds) and emit is not None else emit
         while True:
             asked = request if self._shortening == WHOLE else structs.replace(request, messages=self._shorter())
             try:
@@ -248,6 +251,22 @@ class Driver(Struct, kw_only=True, dict=True):
             self.run.plan = self.planning.plan
             if self._steps > self._recorded:
                 self.run.tell(PlanChanged(self.run.plan))
+
+    @property
+    def _holds(self) -> bool:
+        """Whether the text of an answer is told only once the answer ends the run."""
+        return self.holds_answers or (self.citing is not None and self.citing.holds(self.run.calls))
+
+    def _tell_end(self, finish: Finish) -> None:
+        """Tell the answer that ends the run, where it was held, or more than the model said."""
+        last = self.transcript[-1]
+        if self.citing is not None and isinstance(last, Reply) and finish.text != last.text:
+            was_held = any(isinstance(each, TextDelta) for each in self._held)
+            told = finish.text if was_held else finish.text.removeprefix(last.text)
+            self._held = [TextDelta(told), *(each for each in self._held if not isinstance(each, TextDelta))]
+            if not was_held and not finish.text.startswith(last.text):
+                del self._held[0]  # what was shown already can not be shown otherwise
+        self._tell_held()
 
     def _tell_held(self) -> None:
         for event in self._held:

@@ -4,6 +4,7 @@
     the plan            no step is open that this run planned (see `planning`)
     the output type     the answer can be read as the type that was asked for
     the agent's check   a function of the program, `Agent(check=...)`
+    the references      what the answer says is quoted (it has tries of its own, and stops no run; see `citing`)
 
 A gate says what is wrong, or nothing. The model is told, and may try again; the gate that refuses the last try names
 the reason for which the run is stopped.
@@ -21,6 +22,7 @@ from ..core.message import Reply, UserMessage
 from ..core.tool import named_tools
 from ..runs.run import Finish
 from ..runs.wording import Phrases
+from .citing import TOLD_MAX, Citing
 from .planning import PLAN_OPEN, Planning
 from .tool_choice import Demand
 
@@ -71,12 +73,14 @@ class AnswerRules(Struct, frozen=True):
         check: of the program; None where there is none.
         tries: after as many answers that are refused, the run is stopped.
         told_cut: what the user is told of an answer that was cut off.
+        citing: holds answers to what was quoted; None where the agent does not cite.
     """
 
     read: ReadAnswer = plain
     check: CheckAnswer | None = None
     tries: int = TRIES
     told_cut: ToldCut = lambda reply: reply.text
+    citing: Citing | None = None
 
     @property
     def may_refuse(self) -> bool:
@@ -123,7 +127,7 @@ class Gates:
         self._demand = demand
         self._ending = ending
         self._planning = planning
-        self._refused = 0
+        self._refused = self._unbacked = 0
 
     def end(self, reply: Reply, calls: Sequence[tuple[ToolCall, ToolResult]]) -> Finish | TryAgain:
         """How the run ends with an answer; or why it does not yet.
@@ -142,16 +146,31 @@ class Gates:
             return TryAgain(UserMessage((TextPart(demanded),), "developer"), demanded)
         value, wrong = self._look(reply.text, calls)
         if wrong is None:
-            return Finish(status="done", text=reply.text, output=value)
+            return self._cited(reply.text, value, calls)
         self._refused += 1
         if self._refused >= self._ending.tries:
             return Finish(status="stopped", text=reply.text, stop_reason=wrong.stop_reason)
         return TryAgain(UserMessage((TextPart(wrong.told),), "model"), wrong.reason)  # both may quote the model
 
+    def _cited(self, text: str, value: object, calls: Sequence[tuple[ToolCall, ToolResult]]) -> Finish | TryAgain:
+        """How the run ends with an answer that has passed all other gates."""
+        citing = self._ending.citing
+        if citing is None:
+            return Finish(status="done", text=text, output=value)
+        problem = citing.wrong(text, calls)[:PROBLEM_MAX]
+        if problem and self._unbacked < TOLD_MAX[citing.mode]:
+            self._unbacked += 1
+            return TryAgain(UserMessage((TextPart(self._wording.refused(problem)),), "model"), problem)
+        told = citing.accepted(text, calls, self._wording)
+        return Finish(status="done", text=told, output=told)
+
     def taken(self, text: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> Finish | None:
         """How the run ends where a result is its answer; None where a gate refuses it, and the model is asked."""
         value, wrong = self._look(text, calls)
-        return Finish(status="done", text=text, output=value) if wrong is None else None
+        citing = self._ending.citing
+        if wrong is not None or (citing is not None and citing.wrong(text, calls)):
+            return None
+        return Finish(status="done", text=text, output=value)
 
     def _look(self, text: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> tuple[object, _Wrong | None]:
         """The value of an answer, and what the first gate that does not let it through says."""

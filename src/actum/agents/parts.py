@@ -30,6 +30,7 @@ from ..toolsets.wrappers import innermost
 from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .brief import Brief
+from .citing import with_quote
 from .identity import AgentRef, Naming, digest_of
 from .options import AgentFields
 from .override import Replaced, replaced, replacing
@@ -304,7 +305,7 @@ class AgentParts:
         """
         other = copy.copy(self)
         own: list[Toolish] = [PlanToolset()] if self.plans else []
-        other.runner = self.runner.with_tools([*tools, *own, *tools_of(self.memory)])
+        other.runner = with_quote(self.runner.with_tools([*tools, *own, *tools_of(self.memory)]), self._brief.cite)
         return other
 
     def with_client_tools(self, tools: Sequence[Tool], answer_schema: JsonObject | None = None) -> Self:

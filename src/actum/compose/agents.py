@@ -95,6 +95,7 @@ def make_agent(
         tool_choice=settings.tool_choice,
         plan=settings.plan,
         references=settings.references,
+        cite=settings.cite,
         defence=settings.defence or "auto",
         secrets=secrets,
     )

@@ -95,8 +95,8 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         users: patterns of the users who may use the agent.
         roles: roles; a user must have one of them. With neither users nor roles, anybody may use the agent.
         model, base_url, tools, mcp, dialect, instructions, model_settings, truncation, choose, always, tool_choice,
-        plan, references, policy, limits: as in `SettingsFile`. Of the tables `model_settings` and `limits` only what is
-            named here is changed.
+        plan, references, cite, policy, limits: as in `SettingsFile`. Of the tables `model_settings` and `limits` only
+            what is named here is changed.
     """
 
     python: str = ""
@@ -119,6 +119,7 @@ class AgentTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     tool_choice: str | tuple[str, ...] = "auto"
     plan: bool | Literal["first"] = False
     references: bool = False
+    cite: bool | Literal["mark", "strict"] = False
     policy: str = ""
     limits: Limits = Limits()
 
@@ -284,6 +285,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             of the only tools that it may call.
         plan: the model writes down a plan, and the state of each step; as for `Agent`.
         references: the calls of one reply may use each other's results.
+        cite: what no quote of a source backs is marked in an answer (`mark`) or left out (`strict`, or true).
         journal: the journal's file, or a `postgresql://` address; `memory` for none; empty for the person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
         policy: the policy's file; empty for the policy that asks before every declared side effect.
@@ -324,6 +326,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tool_choice: str | tuple[str, ...] = "auto"
     plan: bool | Literal["first"] = False
     references: bool = False
+    cite: bool | Literal["mark", "strict"] = False
     journal: str = ""
     journal_key: str = ""
     policy: str = ""

@@ -25,6 +25,8 @@ TEMPLATE = """\
 #plan = false
 # The calls of one reply may use each other's results: "${1.date}" as the whole value of an argument.
 #references = false
+# Hold answers to what was quoted: "mark" puts [?] behind what no quote backs, "strict" leaves it out.
+#cite = "mark"
 
 # MCP servers: mine (those of `actum mcp add`), a name, an address, a file of them, or none.
 #mcp = ["mine"]

@@ -101,6 +101,17 @@ _SENTENCES = {
             'for a part of the second\'s, and "${1}" for all of a result. Calls are counted from 1, in the order in '
             "which you write them. Do not put a reference inside a longer text."
         ),
+        "mark": (
+            "Where you say what documents or results of tools say, make a reference of the words there by `quote`, "
+            "letter for letter, and write its number, such as [1], behind your words that it backs, in each paragraph "
+            "and each item of a list."
+        ),
+        "strict": (
+            "Answer only from the documents: search, open pages, and make a reference of each statement by `quote`, "
+            "letter for letter. Write the number of the reference, such as [1], behind the words that it backs, in "
+            "each paragraph and each item of a list. Say nothing that no quote backs. Numbers stand in the quotes. No "
+            "greeting, no summary."
+        ),
         "output": (
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
@@ -138,6 +149,14 @@ _SENTENCES = {
             '就表示这次回复中第一个调用结果的 name 字段；"${2.items[0]}" 表示第二个调用结果的一部分，'
             '"${1}" 表示整个结果。调用按书写顺序从 1 开始编号。不要把引用写在更长的文字中间。'
         ),
+        "mark": (
+            "凡是取自文档或工具结果的内容，都用 `quote` 逐字引用，并在它所支持的文字后面写上引用的编号，例如 [1]，"
+            "每个段落、每个列表项都要有。"
+        ),
+        "strict": (
+            "只根据文档回答：先搜索，打开页面，再用 `quote` 逐字引用每一个说法。在它所支持的文字后面写上引用的编号，"
+            "例如 [1]，每个段落、每个列表项都要有。没有引文支持的话不要说。数字要出现在引文里。不要问候，不要总结。"
+        ),
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
         "call_demanded": "请现在调用{tool}：接下来必须先调用工具，然后才能回答。",
         "any_tool": "一个工具",
@@ -169,13 +188,15 @@ def failed_words(reason: str) -> str:
 
 
 def developers_words(started: Started) -> str:
-    """What the developer says in the instructions of a run: without how references are said, and without the form of
-    the answer that a client wants. Nobody is to rely on these as on words of the developer.
+    """What the developer says in the instructions of a run: without how references and quotes are said, and without the
+    form of the answer that a client wants. Nobody is to rely on these as on words of the developer.
     """
     told, phrases = started.instructions, Phrases.for_text(started.question)
     if started.answer_schema is not None:
         told = told.removesuffix(phrases.output(dumps(started.answer_schema)))
-    return told.replace(phrases.references(), "")
+    for added in filter(None, (phrases.references(), phrases.cite(started.cite))):
+        told = told.replace(added, "")
+    return told
 
 
 class Phrases:
@@ -274,6 +295,24 @@ class Phrases:
     def references(self) -> str:
         """Tell the model how calls of one reply use each other's results."""
         return self._sentences["references"]
+
+    def cite(self, mode: str) -> str:
+        """Tell the model how it cites; empty for a model that does not."""
+        return self._sentences[mode] if mode else ""
+
+    def no_source(self) -> str:
+        """Tell the user that an answer names no source at all."""
+        return self._said("No source was used.")
+
+    def part_left_out(self) -> str:
+        """Tell the user that a part of an answer was left out."""
+        return self._said("A part of the answer was left out, because no source backs it.")
+
+    def abstained(self, looked_for: Sequence[str], nearest: Sequence[tuple[str, str]]) -> str:
+        """Tell the user that there is no answer, what was looked for, and what is nearest: titles and addresses."""
+        looked = "; ".join(map(on_one_line, looked_for))
+        said = self._said("The documents hold no answer that a quote backs. Looked for: {looked}", looked=looked)
+        return "\n".join([said, *(f"- {on_one_line(title)}, {on_one_line(address)}" for title, address in nearest)])
 
     def refused(self, problem: str) -> str:
         """Tell the model that its answer is not good enough for the agent."""

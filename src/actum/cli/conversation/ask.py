@@ -9,26 +9,26 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
 
 from ...agents.agent import Agent
-from ...agents.gates import INVALID_OUTPUT, Answered
+from ...agents.citing import words_of_user
 from ...compose.models import make_model
 from ...compose.settings import Settings
-from ...core.call import ToolCall, ToolResult
 from ...core.errors import UsageError
 from ...core.event import RunResult
 from ...core.interfaces import Journal
 from ...core.language.sentence import Sentence
-from ...core.language.words import is_sign
+from ...core.language.translation import Language, in_language
 from ...core.model import Model
 from ...core.run.ids import new_id
+from ...core.run.record import Started
 from ...core.visible import on_one_line, visible
 from ...journal.recording import RunState
 from ...knowledge.browsing.browser import Browser
-from ...knowledge.citing.answer import CitedAnswer, backed, passages_of_answer, what_is_wrong
-from ...knowledge.citing.references import CheckedReference, QuoteReference, checked, reference_of, references_in
-from ...knowledge.citing.sources import ADDRESS
+from ...knowledge.citing.answer import backed, passages_of_answer
+from ...knowledge.citing.references import CheckedReference, checked, references_in
+from ...knowledge.citing.sources import ADDRESS, looked_for
 from ...knowledge.citing.verbatim import FoundWords, VerbatimModel
 from ...knowledge.collections import CollectionUser, make, named, remove
 from ...knowledge.documents import put_document
@@ -37,27 +37,19 @@ from ...knowledge.problems import PROBLEMS
 from ...knowledge.search import search
 from .. import options
 from ..exit_codes import DONE, FAILED, PAUSED
-from ..language import tr
+from ..language import language
 from ..options import JournalFlag, JsonFlag, ModelFlag
 from ..show.terminal import Terminal, said, who
 from .models import choose_model
 
+ASK = "ask"
+"""What the agent is called, and under which name its collections are on record."""
+LANGUAGES: dict[str, Language | None] = {"": None, "en": "en", "zh": "zh"}
+IN_LANGUAGE = {"": "", "en": "Answer in English.", "zh": "请用中文回答。"}
 EMBEDDED = "embedded"
 NEAREST = 3
 ATTACHED = "attached-"
 """How the name of a collection begins that a question brings along."""
-INSTRUCTIONS = {
-    "en": (
-        "Answer only from the documents: search, open pages, and make a reference of each statement by `quote`, letter "
-        "for letter. Write the number of the reference, such as [1], behind the words that it backs, in each paragraph "
-        "and each item of a list. Say nothing that no quote backs. Numbers stand in the quotes. No greeting, no "
-        "summary."
-    ),
-    "zh": (
-        "只根据文档回答：先搜索，打开页面，再用 `quote` 逐字引用每一个说法。在它所支持的文字后面写上引用的编号，"
-        "例如 [1]，每个段落、每个列表项都要有。没有引文支持的话不要说。数字要出现在引文里。不要问候，不要总结。"
-    ),
-}
 
 
 class LeftOutPassage(Struct, frozen=True):
@@ -74,6 +66,18 @@ class NearPassage(Struct, frozen=True):
     heading: str
     address: str
     text: str
+
+
+class AskedFrom(Struct, frozen=True):
+    """What a question is answered from, as the record has it.
+
+    Attributes:
+        knowledge: the names of collections.
+        lang: the language of the answer; empty for that of the question.
+    """
+
+    knowledge: tuple[str, ...]
+    lang: str = ""
 
 
 class AskOutcome(Struct, frozen=True, kw_only=True):
@@ -108,6 +112,7 @@ def ask(
         list[Path] | None,
         typer.Option(metavar="FILE", help="A document to answer from, without a collection; may be repeated."),
     ] = None,
+    lang: Annotated[str, typer.Option(metavar="LANGUAGE", help="Answer in English (en) or Chinese (zh).")] = "",
     model: ModelFlag = "",
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
@@ -118,18 +123,29 @@ def ask(
         raise UsageError('there is no question: actum ask "How much may a hotel cost?" --knowledge handbook')
     if not names and not files:
         raise UsageError("name the documents: --knowledge NAME (see `actum knowledge list`), or --attach FILE")
+    if lang not in LANGUAGES:
+        raise UsageError("--lang: give en or zh; this is {language!r:.20}", language=lang)
     terminal = Terminal()
     settings = choose_model(options.read(model=model, journal=journal), terminal, as_json=as_json)
 
     async def command() -> AskOutcome:
         async with options.journal(settings) as opened, attached(opened, files) as own:
-            return await answered(settings, opened, text, [*names, *own])
+            return await answered(settings, opened, text, AskedFrom((*names, *own), lang))
 
-    outcome = asyncio.run(command())
+    return show(terminal, asyncio.run(command()), lang, as_json=as_json)
+
+
+def asked_from(started: Started) -> AskedFrom | None:
+    """What a run of `ask` answers from; None for another run."""
+    return convert(started.door[ASK], AskedFrom) if started.agent == ASK and ASK in started.door else None
+
+
+def show(terminal: Terminal, outcome: AskOutcome, lang: str = "", *, as_json: bool) -> int:
+    """Show what became of a question, in a language; empty for that of the person. The exit code."""
     if as_json:
         terminal.json(outcome)
     else:
-        _show(terminal, outcome)
+        _show(terminal, outcome, LANGUAGES[lang] or language())
     return {"answered": DONE, "paused": PAUSED}.get(outcome.status, FAILED)
 
 
@@ -172,30 +188,48 @@ def told_address(address: str) -> str:
     return f"attachment:{path}" if name.startswith(ATTACHED) and address.startswith(ADDRESS) else address
 
 
-async def answered(settings: Settings, journal: Journal, question: str, names: Sequence[str]) -> AskOutcome:
+async def answered(
+    settings: Settings,
+    journal: Journal,
+    question: str,
+    asked: AskedFrom,
+    run_id: str = "",
+    *,
+    accept: bool = False,
+) -> AskOutcome:
     """Have a question answered.
+
+    Args:
+        settings, journal: the model, and where the run is written down.
+        question: what is asked.
+        asked: what it is answered from.
+        run_id: the run to go on with; empty for a new one.
+        accept: go on although the model or the tools have changed.
 
     Raises:
         UnknownName: there is no such collection for the person who asks.
         ModelError: the model gave no answer.
     """
-    user = CollectionUser("", who())
+    user, names = CollectionUser("", who()), asked.knowledge
     for name in names:
         await named(journal, user, name)
     found = await _found(journal, user, names, question)
     agent = Agent(
         _model(settings, question, found),
         [Browser(names)],
-        instructions=INSTRUCTIONS["zh" if any(map(is_sign, question)) else "en"],
-        name="ask",
+        instructions=IN_LANGUAGE[asked.lang],
+        name=ASK,
         journal=journal,
         limits=settings.limits,
         prices=settings.prices,
         settings=settings.model_settings,
-        check=lambda answer: _wrong(answer, question),
+        cite="strict",
     )
-    result = await agent.run(question, principal=user.principal)
-    return await _outcome(journal, result, question, found)
+    if run_id:
+        result = await agent.resume(run_id, accept=accept)
+    else:
+        result = await agent.run(question, principal=user.principal, door={ASK: to_builtins(asked)})
+    return await _outcome(journal, result, found)
 
 
 def _model(settings: Settings, question: str, found: Sequence[NearPassage]) -> Model:
@@ -219,22 +253,15 @@ async def _found(journal: Journal, user: CollectionUser, names: Sequence[str], q
     return [each for rank in range(NEAREST) for several in ranked for each in several[rank : rank + 1]][:NEAREST]
 
 
-def _wrong(answer: Answered, question: str) -> str:
-    return what_is_wrong(passages_of_answer(answer.text, _quoted(answer.calls), question), answer.text)
-
-
-def _quoted(calls: Sequence[tuple[ToolCall, ToolResult]]) -> dict[int, QuoteReference]:
-    found = (reference_of(call, result) for call, result in calls)
-    return {each.number: each for each in found if each is not None}
-
-
-async def _outcome(journal: Journal, result: RunResult, question: str, found: Sequence[NearPassage]) -> AskOutcome:
-    looked_for = tuple(str(call.arguments.get("query", "")) for call, _ in result.calls if call.name == "search")
-    if result.status == "paused" or (result.status == "stopped" and result.stop_reason != INVALID_OUTPUT):
-        return AskOutcome(run_id=result.run_id, status=result.status, answer="", looked_for=looked_for)
-    references = references_in(RunState(await journal.read(result.run_id)))
-    passages = passages_of_answer(result.text, {each.number: each for each in references}, question)
-    cited: CitedAnswer = backed(result.text, passages)
+async def _outcome(journal: Journal, result: RunResult, found: Sequence[NearPassage]) -> AskOutcome:
+    looked = looked_for(result.calls)
+    if result.status != "done":
+        return AskOutcome(run_id=result.run_id, status=result.status, answer="", looked_for=looked)
+    state = RunState(await journal.read(result.run_id))
+    references = references_in(state)
+    said = state.replies[-1][1].reply.text
+    heard = words_of_user(state.beginning().said)
+    cited = backed(said, passages_of_answer(said, {each.number: each for each in references}, heard))
     told = await checked(journal, result.run_id, [each for each in references if each.number in cited.cited])
     left_out = tuple(LeftOutPassage(text, problem.kind) for text, problem in cited.left_out)
     is_answered = bool(cited.text) and all(each.verified for each in told)
@@ -244,16 +271,19 @@ async def _outcome(journal: Journal, result: RunResult, question: str, found: Se
         answer=cited.text if is_answered else "",
         references=tuple(told) if is_answered else (),
         left_out=left_out,
-        looked_for=looked_for,
+        looked_for=looked,
         nearest=() if is_answered else tuple(found),
     )
 
 
-def _show(terminal: Terminal, outcome: AskOutcome) -> None:
+def _show(terminal: Terminal, outcome: AskOutcome, spoken: Language) -> None:
+    def say(english: str, **values: object) -> str:
+        return in_language(Sentence(english, **values), spoken)
+
     if outcome.status == "answered":
         terminal.text(visible(outcome.answer))
         if outcome.left_out:
-            terminal.text(tr("A part of the answer was left out, because no source backs it."))
+            terminal.text(say("A part of the answer was left out, because no source backs it."))
         for each in outcome.references:
             place = each.place
             where = f"#{place.page}" if place.page else f":{place.lines[0]}-{place.lines[1]}" if place.lines else ""
@@ -262,7 +292,7 @@ def _show(terminal: Terminal, outcome: AskOutcome) -> None:
         return
     if outcome.status == "abstained":
         looked = "; ".join(map(on_one_line, outcome.looked_for))
-        terminal.text(tr("The documents hold no answer that a quote backs. Looked for: {looked}", looked=looked))
+        terminal.text(say("The documents hold no answer that a quote backs. Looked for: {looked}", looked=looked))
         for near in outcome.nearest:
             terminal.text(f"  {on_one_line(near.title)}, {on_one_line(told_address(near.address))}")
         return

@@ -32,6 +32,7 @@ from .. import loading, options
 from ..show.terminal import Terminal, said, who
 from ..show.trace import Trace
 from .approve import NO_TENANT, TerminalApprover
+from .ask import answered, asked_from, show
 from .flags import AgentFlags, ModelFlags, RunFlags, settings_of, spread
 from .run import as_recorded, carry_out, named_agent, report_call, report_workflow, view_of, wait_along
 
@@ -103,6 +104,10 @@ class _Resuming(Struct, frozen=True):
     async def _agent(self, opened: Journal, found: RunSummary) -> int:
         """Go on with a run of an agent, or of a workflow that speaks like one."""
         settings, how = self.settings, self.how
+        if asked := asked_from(RunState((await opened.read(found.run_id))[:1]).beginning()):
+            chosen = as_recorded(settings, found.model)
+            outcome = await answered(chosen, opened, found.question, asked, found.run_id, accept=self.accept)
+            return show(self.terminal, outcome, asked.lang, as_json=how.as_json)
         if found.model.startswith(SPEAKER):
             chosen, opening = settings, _speaker_of(settings, opened, found.run_id)
         else:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable
 from datetime import datetime
 
-from msgspec import UNSET
+from msgspec import UNSET, to_builtins
 from rich.text import Text
 
 from ...core.call import (
@@ -56,6 +56,7 @@ from ...core.run.pending import Pending
 from ...core.run.plan import lines_of
 from ...core.run.record import CallsRequested
 from ...core.visible import visible
+from ...knowledge.citing.references import reference_of
 from .terminal import Terminal, duration, shorten, styled
 
 VALUE_MAX = 200
@@ -388,6 +389,7 @@ def run_as_json(result: RunResult, model: str) -> JsonObject:
         "stop_reason": result.stop_reason,
         "calls": [call_as_json(call, outcome) for call, outcome in result.calls],
         "pending": [pending_as_json(pending) for pending in result.pending],
+        "references": [to_builtins(each) for call, told in result.calls if (each := reference_of(call, told))],
         "steps": result.steps,
         "usage": {"input_tokens": result.usage.input_tokens, "output_tokens": result.usage.output_tokens},
     }

@@ -184,6 +184,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         outside: what had brought text that an outsider may have written to the conversation when this run began, or to
             the run above; None where that is not on record. See `policy.outside`.
         mandate: the mandate that was given with the question; None where the run's model is asked.
+        cite: how the answer is held to what was quoted: `mark` or `strict`; empty where it is not. See `agents.citing`.
     """
 
     agent: str
@@ -232,6 +233,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     window: int = 0
     outside: tuple[str, ...] | None = None
     mandate: tuple[MandatedCall, ...] | None = None
+    cite: Literal["", "mark", "strict"] = ""
 
     @property
     def belongs_to(self) -> str:

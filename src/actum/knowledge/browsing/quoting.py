@@ -12,11 +12,11 @@ from msgspec import Struct, to_builtins
 from ...core.errors import ToolError
 from ...core.json import JsonObject
 from ..citing.matching import QUOTE_CHARS_MAX, ComparedText, found_in, nearest, says_enough, sentence_around
-from ..citing.references import QUOTE, REFERENCE, QuotePlace, QuoteReference, references_before, references_in
-from ..citing.sources import ADDRESS, PageRead, ResultSource, results_of
+from ..citing.references import REFERENCE, QuotePlace, QuoteReference, references_before, references_in
+from ..citing.sources import ADDRESS, BROWSES, QUOTE, PageRead, ResultSource, results_of
 from ..reading.page import DocumentPage, TextSpan
 from .showing import WORDS, place_of
-from .visit import BROWSES, PageTold, Visit
+from .visit import PageTold, Visit
 
 SOURCES_TOLD = 12
 PLACES_MAX = 200

@@ -16,7 +16,7 @@ from ...core.interfaces import Context, Journal
 from ...core.json import JsonObject
 from ...core.language.words import is_sign
 from ...journal.recording import RunState
-from ..citing.sources import ADDRESS, KEPT, KeptPage, PageRead, keep_page, kept_page, pages_read
+from ..citing.sources import ADDRESS, BROWSES, KEPT, KeptPage, PageRead, keep_page, kept_page, pages_read
 from ..collections import CollectionUser, listed, named
 from ..documents import page_of, readable_paths
 from ..reading.page import DocumentPage, Link, Position
@@ -26,7 +26,6 @@ from .showing import Language, piece_at, pieces_of, results_page, show_page
 PAGES_MAX = 64
 KEPT_BYTES_MAX = 20 * 1024 * 1024
 RESULTS = 8
-BROWSES = ("search", "click", "find", "scroll", "back")
 _GONE = "There is no such page: `search` finds what there is."
 
 

@@ -32,10 +32,12 @@ class AnswerProblem(Struct, frozen=True):
         kind: no reference backs its words; it names a reference that there is not; or a number is in none of the
             quotes that back it.
         text: the words, the reference, or the number.
+        at: where in the answer the words end, or the references that do not back them.
     """
 
     kind: ProblemKind
     text: str
+    at: int = 0
 
 
 class AnswerPassage(Struct, frozen=True):
@@ -95,15 +97,16 @@ def _checked(
     for group in _REFERENCES.finditer(text, offset):
         words, at = text[at : group.start()], group.end()
         numbers = [int(each) for each in _NUMBER.findall(group[0])]
-        problems += [AnswerProblem("unknown_reference", f"[{each}]") for each in numbers if each not in references]
+        unknown = [each for each in numbers if each not in references]
+        problems += [AnswerProblem("unknown_reference", f"[{each}]", start + at) for each in unknown]
         backing = [references[each] for each in numbers if each in references]
         quoted = {number for each in backing for number in numbers_in(f"{each.quote}\n{each.title}", words=True)}
         if backing:
             missing = numbers_in(words) - quoted - known
-            problems += [AnswerProblem("number_not_quoted", each) for each in sorted(missing)]
+            problems += [AnswerProblem("number_not_quoted", each, start + at) for each in sorted(missing)]
     rest = text[at:]
     if _LETTERS.search(rest):
-        problems.append(AnswerProblem("no_reference", rest.strip()))
+        problems.append(AnswerProblem("no_reference", rest.strip(), start + len(text.rstrip(" |"))))
     return AnswerPassage(start, end, tuple(problems), at > offset)
 
 
@@ -185,5 +188,21 @@ def backed(answer: str, passages: Sequence[AnswerPassage]) -> CitedAnswer:
     for each in wrong:
         text, at = text + answer[at : each.start], each.end + 1
     text = re.sub(r"\n{3,}", "\n\n", text + answer[at:]).strip()
-    cited = [int(number) for group in _REFERENCES.findall(text) for number in _NUMBER.findall(group)]
-    return CitedAnswer(text, left_out, tuple(dict.fromkeys(cited)))
+    return CitedAnswer(text, left_out, numbers_cited(text))
+
+
+def numbers_cited(answer: str) -> tuple[int, ...]:
+    """The numbers of the references that an answer cites, each once."""
+    cited = (int(number) for group in _REFERENCES.findall(answer) for number in _NUMBER.findall(group))
+    return tuple(dict.fromkeys(cited))
+
+
+def marked(answer: str, problems: Sequence[AnswerProblem]) -> str:
+    """The whole answer, with `[?]` behind what is not backed.
+
+    >>> marked("Breakfast is free.", [AnswerProblem("no_reference", "Breakfast is free.", 18)])
+    'Breakfast is free. [?]'
+    """
+    for at in sorted({each.at for each in problems}, reverse=True):
+        answer = f"{answer[:at]} [?]{answer[at:]}"
+    return answer

@@ -13,9 +13,8 @@ from ...core.errors import JournalError
 from ...core.interfaces import Journal
 from ...core.run.record import Started
 from ...journal.recording import RunState
-from .sources import kept_page, made_calls
+from .sources import QUOTE, kept_page, made_calls
 
-QUOTE = "quote"
 REFERENCE = "reference"
 TURNS_MAX = 50
 """So far back in a conversation the numbers of references are looked for."""

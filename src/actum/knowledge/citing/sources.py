@@ -128,6 +128,31 @@ def pages_read(state: RunState, tools: Sequence[str]) -> list[PageRead]:
 
 SEARCH_TOOL = "search_"
 """How the name of the tool of a single collection begins."""
+BROWSES = ("search", "click", "find", "scroll", "back")
+QUOTE = "quote"
+
+
+def has_looked(calls: Sequence[tuple[ToolCall, ToolResult]]) -> bool:
+    """Whether some calls have searched documents, or quoted."""
+    return any(call.name in (*BROWSES, QUOTE) or _is_search(call, result) for call, result in calls)
+
+
+def looked_for(calls: Sequence[tuple[ToolCall, ToolResult]]) -> tuple[str, ...]:
+    """What was searched in documents."""
+    searches = (call for call, result in calls if call.name == BROWSES[0] or _is_search(call, result))
+    return tuple(dict.fromkeys(str(call.arguments.get("query", "")) for call in searches))
+
+
+def pages_found(calls: Sequence[tuple[ToolCall, ToolResult]]) -> list[PageRead]:
+    """The passages that searches have found, the best of each search first."""
+    told = (each for call, result in calls if call.name == BROWSES[0] or _is_search(call, result)
+            for each in _told(result.structured))  # fmt: skip
+    return [read for each in told if (read := _page_read(each)) is not None and read.act == "found"]
+
+
+def _is_search(call: ToolCall, result: ToolResult) -> bool:
+    """Whether a call is one of `search_NAME`, as far as its result tells."""
+    return call.name.startswith(SEARCH_TOOL) and isinstance(result.structured, dict) and "results" in result.structured
 
 
 def _told(structured: object) -> Iterator[Json]:

@@ -17,7 +17,8 @@ from ...core.message import Reply, ToolMessage
 from ...core.model import Request
 from ..terms import terms_of
 from .matching import QUOTE_CHARS_MAX
-from .references import QUOTE, REFERENCE
+from .references import REFERENCE
+from .sources import QUOTE
 
 SHOWN = 3
 _ENDS = re.compile(r"[.!?](?=\s)|[。！？]|\n")

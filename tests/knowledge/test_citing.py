@@ -1,0 +1,135 @@
+"""An agent that cites: what no quote backs is told to the model, then marked, or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from actum import Agent, ToolCall, tool
+from actum.browser import Browser
+from actum.core.errors import UsageError
+from actum.core.event import AnswerRefused, RunFinished, TextDelta
+from actum.core.json import Json
+from actum.core.message import Reply, UserMessage
+from actum.journal.memory import MemoryJournal
+from actum.knowledge.browsing.browser import KnowledgeTool
+from actum.knowledge.collections import CollectionUser, make
+from actum.knowledge.documents import put_document
+from actum.knowledge.jailed_reader import JailedReader
+from actum.runs.given_tools import Toolish
+from actum.testing import ScriptedModel
+
+pytestmark = pytest.mark.row("T7")
+ANN = CollectionUser("", "ann")
+TRAVEL = "# Travel\n\nA hotel may cost at most 120 euros a night.\n\nThe manager approves exceptions."
+Said = str | tuple[str, Mapping[str, Json]]
+SEARCH: Said = ("search_handbook", {"query": "hotel"})
+QUOTE: Said = ("quote", {"text": "A hotel may cost at most 120 euros a night"})
+BACKED, WRONG = "At most 120 euros [1].", "At most 120 euros [1]. However, breakfast is free."
+
+
+@pytest.fixture
+async def journal() -> MemoryJournal:
+    opened = MemoryJournal()
+    await make(opened, ANN, "handbook")
+    async with JailedReader() as reader:
+        await put_document(opened, ANN, "handbook", "travel.md", TRAVEL.encode(), reader)
+    return opened
+
+
+def scripted(*said: Said) -> ScriptedModel:
+    return ScriptedModel(
+        [
+            each if isinstance(each, str) else Reply.of(calls=[ToolCall(f"c{at}", each[0], dict(each[1]))])
+            for at, each in enumerate(said)
+        ]
+    )
+
+
+def refusals(model: ScriptedModel) -> list[str]:
+    """What the model was told of answers that were not accepted."""
+    heard = model.requests[-1].messages
+    return [each.text for each in heard if isinstance(each, UserMessage) and each.source == "model"]
+
+
+async def test_strict_tells_twice_and_then_leaves_out_whole_passages(journal: MemoryJournal) -> None:
+    answer = f"{BACKED}\n\nHowever, breakfast is free."
+    model = scripted(SEARCH, QUOTE, answer, answer, answer)
+    agent = Agent(model, [KnowledgeTool("handbook")], cite="strict", journal=journal)
+    result = await agent.run("What may a hotel cost?", principal="ann", conversation="c")
+    assert (result.status, len(refusals(model))) == ("done", 2)
+    assert "However, breakfast is free." in refusals(model)[0]
+    assert result.text == f"{BACKED}\n\nA part of the answer was left out, because no source backs it."
+    later = scripted("Yes.")  # the next turn goes on from what the user was told
+    await Agent(later, cite="mark", journal=journal).run("Sure?", principal="ann", conversation="c")
+    assert any(isinstance(each, Reply) and each.text == result.text for each in later.requests[0].messages)
+
+
+async def test_strict_abstains_where_nothing_is_left_and_says_what_is_nearest(journal: MemoryJournal) -> None:
+    model = scripted(SEARCH, "It is cheap.", "It is cheap.", "It is cheap.")
+    agent = Agent(model, [KnowledgeTool("handbook")], cite=True, journal=journal)
+    result = await agent.run("What may a hotel cost?", principal="ann")
+    assert result.text == (
+        "The documents hold no answer that a quote backs. Looked for: hotel\n- Travel, knowledge:handbook/travel.md"
+    )
+
+
+async def test_mark_tells_once_leaves_the_answer_whole_and_shows_it_when_it_was_accepted(
+    journal: MemoryJournal,
+) -> None:
+    model = scripted(SEARCH, QUOTE, WRONG, WRONG)
+    agent = Agent(model, [KnowledgeTool("handbook")], cite="mark", journal=journal)
+    events = [each async for each in agent.stream("What may a hotel cost?", principal="ann")]
+    marked = "At most 120 euros [1]. However, breakfast is free. [?]"
+    assert "".join(each.text for each in events if isinstance(each, TextDelta)) == marked
+    assert [type(each) for each in events].count(AnswerRefused) == len(refusals(model)) == 1
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].result.text == marked
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("Hello! It costs 5 euros.", "Hello! It costs 5 euros.\n\nNo source was used."),
+        ("It costs 5 euros [7].", "It costs 5 euros [7] [?].\n\nNo source was used."),
+        ("你好！", "你好！\n\n没有使用任何来源。"),
+    ],
+)
+async def test_in_a_run_that_looked_nothing_up_mark_says_once_that_there_is_no_source(answer: str, told: str) -> None:
+    model = scripted(answer)
+    agent = Agent(model, [KnowledgeTool("handbook")], cite="mark")
+    question = "你好" if answer == "你好！" else "Hi"
+    events = [each async for each in agent.stream(question)]
+    assert isinstance(events[-1], RunFinished)
+    assert (events[-1].result.text, len(model.requests)) == (told, 1)
+    assert next(each.text for each in events if isinstance(each, TextDelta)) in answer
+
+
+async def test_a_reference_of_an_earlier_turn_and_a_result_of_a_tool_are_cited(journal: MemoryJournal) -> None:
+    @tool(effects=["read"])
+    def total(nights: int) -> dict[str, int]:
+        """Reckon the price of some nights."""
+        return {"euros": nights * 120}
+
+    tools: list[Toolish] = [KnowledgeTool("handbook"), total]
+
+    async def asked(question: str, *said: Said) -> str:
+        agent = Agent(scripted(*said), tools, cite="strict", journal=journal)
+        return (await agent.run(question, principal="ann", conversation="c")).text
+
+    assert await asked("What may a hotel cost?", SEARCH, QUOTE, BACKED) == BACKED
+    reckoned = "For your 3 nights [1] that is 360 euros [2]."
+    quoted = ("quote", {"text": "360", "source": "total"})
+    assert await asked("And 3 nights?", ("total", {"nights": 3}), quoted, reckoned) == reckoned
+
+
+async def test_an_agent_that_cites_has_quote_once_and_no_output_type() -> None:
+    agent, browsing = Agent(scripted(), cite="mark"), Agent(scripted(), [Browser()], cite="mark")
+    assert [each.name for each in await agent.runner.list_tools()] == ["quote"]
+    assert [each.name for each in await browsing.runner.list_tools()].count("quote") == 1
+    assert "quote" in {each.name for each in await agent.with_tools([]).runner.list_tools()}
+    with pytest.raises(UsageError, match="output type"):
+        Agent(scripted(), cite="mark", output_type=int)
+    with pytest.raises(UsageError, match="cite="):
+        Agent(scripted(), cite="loose")  # type: ignore[arg-type]
