@@ -27,7 +27,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup bundle wheels demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format locale bench train-embedded promote-embedded workflow-oracle lock clean
+.PHONY: help setup bundle wheels docs docs-serve demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format locale bench train-embedded promote-embedded workflow-oracle lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,12 @@ bundle: $(READY) ## build the pages of the studio, where they are stale
 
 wheels: $(READY) bundle ## build the wheel of actum into wheels/, or DIR=FOLDER, for the files of actum init --deploy
 	$(UV) build --wheel --no-build-isolation --python $(BIN)/python --out-dir $(or $(DIR),wheels)
+
+docs: $(READY) ## build the documentation as a site into site/: no other host is asked for anything
+	$(BIN)/python -m packages.site.build
+
+docs-serve: docs ## show the site at http://127.0.0.1:8001
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8001
 
 demo: $(INSTALLED) ## watch questions become calls and answers: no key, no network
 	@$(BIN)/actum demo

@@ -43,7 +43,13 @@ ROOT_PAGES = {
 LANGUAGES = ("en", "zh")
 STYLES = {"light": "default", "dark": "github-dark"}
 WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {"skip": "Skip to the text", "search": "Search", "none": "Nothing fits.", "pages": "Pages", "here": "Link to"},
+    "en": {
+        "skip": "Skip to the text",
+        "search": "Search",
+        "none": "Nothing fits.",
+        "pages": "Pages",
+        "here": "Link to",
+    },
     "zh": {"skip": "跳到正文", "search": "搜索", "none": "没有找到。", "pages": "页面", "here": "链接到"},
 }
 
@@ -69,7 +75,7 @@ class SitePlace(NamedTuple):
 
 
 def pages() -> dict[str, GuidePage]:
-    """All pages, by their paths in the site: guides, pages of the repository, and the reference that is made of the code.
+    """All pages, by their paths in the site: guides, pages of the repository, and the reference.
 
     Raises:
         BadSite: a public name has no docstring.
@@ -141,8 +147,9 @@ class Site:
     def _page(self, page: GuidePage) -> str:
         language, up = page.language, "../" * page.path.count("/")
         other = self._path_of(page.name, "en" if language == "zh" else "zh", only=True)
-        return self._environment.get_template("page.html").render(
-            body=Markup(self._body(page)),  # noqa: S704  # made of our own pages, with HTML in them escaped
+        template = self._environment.get_template("page.html")
+        text: str = template.render(
+            body=Markup(self._body(page)),  # made of our own pages, with HTML in them escaped
             home="zh/index.html" if language == "zh" else "index.html",
             language=language,
             menu=list(self._menu_of(page)),
@@ -151,6 +158,7 @@ class Site:
             up=up,
             words=WORDS[language],
         )
+        return text
 
     def _menu_of(self, page: GuidePage) -> Iterator[Mapping[str, object]]:
         for kind in self._menu.values():
@@ -258,8 +266,10 @@ def _coloured(token: Token) -> str:
 
 def _code_styles() -> str:
     """The colours of code, for a light and a dark ground."""
-    light, dark = (HtmlFormatter(style=name).get_style_defs(".code") for name in STYLES.values())
-    return f"\n@media (prefers-color-scheme: light) {{\n{light}\n}}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    light, dark = (str(HtmlFormatter(style=name).get_style_defs(".code")) for name in STYLES.values())  # type: ignore[no-untyped-call]
+    return (
+        f"\n@media (prefers-color-scheme: light) {{\n{light}\n}}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    )
 
 
 def main() -> None:

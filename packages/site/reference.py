@@ -1,4 +1,4 @@
-"""The reference, made of what the code says of itself: public names, commands, the HTTP API and settings, as Markdown."""
+"""The reference as Markdown, made of what the code says of itself: public names, commands, the HTTP API, settings."""
 
 from __future__ import annotations
 
