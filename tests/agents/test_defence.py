@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -11,10 +13,12 @@ from actum.core.call import ToolResult
 from actum.core.errors import JournalError, ModelError, ToolError
 from actum.core.event import RunResult
 from actum.core.json import Json, JsonObject
+from actum.core.language.translation import in_language
 from actum.core.message import Reply, ToolMessage, Usage, UserMessage
 from actum.core.model import Request
 from actum.core.run.mandate import MandateMade
-from actum.core.run.record import Intended, Record
+from actum.core.run.pending import Pending
+from actum.core.run.record import InputRequested, Intended, Record
 from actum.core.tool import Tool
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
@@ -368,3 +372,73 @@ async def test_an_error_message_of_a_tool_may_hold_orders_too() -> None:
     own = Agent(ScriptedModel(obeys, mandate=wants(("send", {}))), [foreign(server), desk.tools[1]])
     assert (await own.run("read")).status == "paused"
     assert desk.done == []
+
+
+async def test_a_question_names_each_risky_value_with_its_origin_and_what_the_user_asked_for() -> None:
+    desk = Desk("send:mallory@x.test")
+    own, _ = agent(desk, wants(("pay", {"to": "ada@corp.example"})))
+    (pending,) = (await own.run("read then pay ada@corp.example")).pending
+    assert pending.risk is not None
+    assert pending.message == str(pending.risk)
+    assert "`to`: mallory@x.test, from what `read_mail` brought, written by somebody else." in pending.message
+    assert "You asked for: pay (to: ada@corp.example)." in pending.message
+    chinese = [in_language(each, "zh") for each in pending.risk.sentences()]
+    assert "mallory@x.test" in chinese[-1]
+    assert not any(english in "".join(chinese) for english in ("asked", "wrote", "brought", "wants"))
+
+
+class OneWord:
+    """An approver who answers all calls of a reply at once."""
+
+    def __init__(self, word: Answer | Literal["later", "each"]) -> None:
+        self.word = word
+        self.turns: list[list[Pending]] = []
+        self.asked: list[Pending] = []
+
+    async def ask(self, pending: Pending) -> Answer | None:
+        self.asked.append(pending)
+        return Answer("deny")
+
+    async def ask_turn(self, waiting: Sequence[Pending]) -> Answer | Literal["later", "each"]:
+        self.turns.append(list(waiting))
+        return self.word
+
+
+async def test_calls_of_one_reply_that_ask_are_one_question_and_each_is_bound_to_its_arguments() -> None:
+    mail = "send:eve@x.test send:mallory@x.test"
+    both = ["sent to eve@x.test", "sent to mallory@x.test"]
+    for word, status, done, asked in (
+        (Answer("approve", by="ada"), "done", both, 0),
+        (Answer("deny", by="ada"), "done", [], 0),
+        ("later", "paused", [], 0),
+        ("each", "done", [], 2),
+    ):
+        desk, person = Desk(mail), OneWord(word)  # type: ignore[arg-type]
+        own, _ = agent(desk, wants(), approver=person)
+        result = await own.run("read")
+        assert (result.status, sorted(desk.done), len(person.asked)) == (status, done, asked), word
+        (shown,) = person.turns
+        assert [each.call.arguments["to"] for each in shown if each.call] == ["eve@x.test", "mallory@x.test"]
+
+
+async def test_a_question_shows_no_secret_value() -> None:
+    @tool(effects={"execute"})
+    def log_in(user: str, password: str) -> str:
+        """Log in."""
+        return "in"
+
+    def script(request: Request) -> Said:
+        if any(isinstance(each, ToolMessage) for each in request.messages):
+            return ToolCall("c2", "log_in", {"user": "eve", "password": "hunter2"})
+        return ToolCall("c1", "read_mail", {})
+
+    for policy in (None, Rules(Rule("ask"))):
+        desk, journal = Desk(), MemoryJournal()
+        model = ScriptedModel(script, mandate=wants(("log_in", {"password": "tr0ub4dor"})))
+        own = Agent(model, [desk.tools[0], log_in], policy=policy, journal=journal)
+        result = await own.run("read", run_id="r")
+        while result.pending and result.pending[0].risk is None:
+            result = await own.resume("r", {result.pending[0].id: "approve"})
+        assert "`password`: [secret]" in result.pending[0].message.replace('"', "")
+        asked = [each for each in await records(journal, "r") if isinstance(each, InputRequested)]
+        assert not any(word in str(asked) for word in ("hunter2", "tr0ub4dor"))

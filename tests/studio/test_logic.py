@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from actum.call.asking import question
+from actum.core.run import risk
 from actum.policy import rules
 from packages.studio import hatch_build
 
@@ -16,6 +17,13 @@ def test_the_sentences_of_the_record_that_pages_translate_are_those_of_the_serve
     server = "".join(Path(module.__file__).read_text("utf-8") for module in (rules, question) if module.__file__)
     assert len(sentences) > 5
     assert [each for each in sentences if f'"{each}"' not in server] == []
+
+
+def test_the_sentences_of_the_defence_are_those_of_the_server() -> None:
+    page = (hatch_build.WEB / "src" / "core" / "risk.ts").read_text("utf-8").partition("dictionary(")[2]
+    sentences = re.findall(r': "([ -~]+)",', page)
+    assert len(sentences) == 7
+    assert [each for each in sentences if f'"{each}"' not in Path(risk.__file__).read_text("utf-8")] == []
 
 
 def test_the_logic_of_the_pages_passes_its_own_tests(bundle: None) -> None:

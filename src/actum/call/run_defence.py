@@ -92,7 +92,7 @@ class RunDefence:
         if defence is None or defence.unattended == "ask" or decision.verdict != "ask" or standing.asked is not None:
             return
         assert self._source is not None
-        if not self._source.is_attended and (decision.rule.startswith(PREFIX) or decision == EFFECT):
+        if not self._source.is_attended and (decision.rule.startswith(PREFIX) or decision.rule == EFFECT.rule):
             error = PermissionDenied(UNATTENDED.format(reason=decision.reason))
             error.rule = decision.rule
             raise error

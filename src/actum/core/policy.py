@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -14,6 +14,7 @@ from .provenance import Origins
 from .run.mandate import MandatedCall
 from .run.pending import Pending
 from .run.record import Verdict
+from .run.risk import Risk
 from .tool import Tool
 from .user import User
 
@@ -144,6 +145,7 @@ class Decision(Struct, frozen=True):
         not_by: with `ask`, who may not approve: the person whom the run is on behalf of. Empty where nobody is kept
             out.
         final: with `allow`, the last word, which the defence does not change.
+        risk: with `ask`, what is risky in the call, where the defence asks; `reason` says the same in English.
     """
 
     verdict: Literal["allow", "ask", "deny"]
@@ -155,6 +157,7 @@ class Decision(Struct, frozen=True):
     require: Requirement | None = None
     not_by: str = ""
     final: bool = False
+    risk: Risk | None = None
 
 
 class Policy(Protocol):
@@ -230,4 +233,23 @@ class Approver(Protocol):
 
         Raises:
             CanNotBeAsked: this person can not be asked this question.
+        """
+
+
+@runtime_checkable
+class TurnApprover(Approver, Protocol):
+    """An `Approver` who can be asked about several calls of one reply as one question."""
+
+    async def ask_turn(self, waiting: Sequence[Pending]) -> Answer | Literal["later", "each"]:
+        """Show the calls of one reply that wait for approval, and return one answer for all of them.
+
+        Args:
+            waiting: the questions, at least two.
+
+        Returns:
+            The answer, which holds for each call with the arguments that were shown; `later`: there is no answer now;
+            `each`: the person wants to be asked about each call.
+
+        Raises:
+            CanNotBeAsked: this person can not be asked these questions.
         """

@@ -7,9 +7,9 @@ It decides of calls that may change something, once the conversation is not clea
     (c) every other sink was named by somebody whom the user knows      else `defence: nobody you know named NAME`
     (d) ... or by a record that the user named, or is a link on a host that the user named
 
-What a policy denies or asks stays so; a rule with `final` is the last word for what it allows. Where no rule fits, the
-question that a foreign tool asks by default is lifted where (a) to (d) hold and the operator has said what the tool
-does and which of its parameters are sinks: a tool's own word lifts nothing.
+What a policy denies or asks stays so, and its question then names the values of (c). A rule with `final` is the last
+word for what it allows. Where no rule fits, the question that a foreign tool asks by default is lifted where (a) to (d)
+hold and the operator has said what the tool does, and which parameters are sinks. A tool's own word lifts nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from ..core.json import Json, JsonObject, dumps
 from ..core.policy import Decision, Facts
 from ..core.provenance import Origin, Origins
 from ..core.run.mandate import MandatedCall
+from ..core.run.risk import VALUES_MAX, Risk, RiskyValue
+from ..core.secret_values import secret_paths, shown_call
 from ..core.tool import Tool
 from ..core.visible import visible
 from .border import lower, same_but_for_case
@@ -67,35 +69,44 @@ def judge(tool: Tool, call: ToolCall, decision: Decision, facts: Facts, look_up:
     """
     lifts = decision == EFFECT and tool.foreign and {"effects", "sinks"} <= set(tool.operator)
     if decision.verdict != "allow" and not lifts:
-        return Judged(decision)
+        return Judged(_with_origins(tool, call, decision, facts, look_up))
     if tool.reads_only or (decision.final and not lifts) or not (lifts or facts.outside):
         return Judged(decision)
     if facts.mandate is None:
-        return Judged(decision if lifts else _asks(NOT_ASKED, _not_asked(tool, facts), decision), True)
+        asks = decision if lifts else _asks(NOT_ASKED, Risk(tool.name, facts.outside, is_asked_for=False), decision)
+        return Judged(asks, True)
     fault = _fault(tool, call, facts, look_up)
     if fault is not None:
         return Judged(_asks(*fault, decision) if facts.outside else decision)
     return Judged(structs.replace(decision, verdict="allow", rule=ASKED, reason="") if lifts else decision)
 
 
-def _asks(rule: str, reason: str, decision: Decision) -> Decision:
-    return structs.replace(decision, verdict="ask", rule=rule, reason=reason)
+def _with_origins(tool: Tool, call: ToolCall, decision: Decision, facts: Facts, look_up: LookUp) -> Decision:
+    """A question of the policy after foreign text, with the values that nobody named whom the user knows."""
+    if decision.verdict != "ask" or not facts.outside or tool.reads_only:
+        return decision
+    risk = Risk(tool.name, values=_values(tool, sorted(_unknown(tool, call, facts, look_up)), call, look_up))
+    return structs.replace(decision, reason=f"{decision.reason} {risk}".strip(), risk=risk) if risk.values else decision
 
 
-def _fault(tool: Tool, call: ToolCall, facts: Facts, look_up: LookUp) -> tuple[str, str] | None:
-    """Why a call is not what the user asked for: the rule, and the reason for a person. None where nothing is."""
+def _asks(rule: str, risk: Risk, decision: Decision) -> Decision:
+    return structs.replace(decision, verdict="ask", rule=rule, reason=str(risk), risk=risk)
+
+
+def _fault(tool: Tool, call: ToolCall, facts: Facts, look_up: LookUp) -> tuple[str, Risk] | None:
+    """Why a call is not what the user asked for: the rule, and the facts for a person. None where nothing is."""
     wanted = [each for each in facts.mandate or () if each.tool == tool.name]
     if not wanted:
-        return NOT_ASKED, _not_asked(tool, facts)
+        return NOT_ASKED, _not_asked(tool, call, facts, look_up)
     fitting = [each for each in wanted if _fits(each.arguments, call.arguments)]
     if not fitting:
-        return ANOTHER, _another(wanted, call, look_up)
+        return ANOTHER, _another(tool, wanted, call, look_up)
     unknown = _unknown(tool, call, facts, look_up)
     left = [sorted(unknown.difference(each.arguments)) for each in fitting]
     names = min(left, key=len)
     if not names:
         return None
-    return UNKNOWN + names[0], _told_of(names, call, look_up)
+    return UNKNOWN + names[0], Risk(tool.name, values=_values(tool, names, call, look_up))
 
 
 def _unknown(tool: Tool, call: ToolCall, facts: Facts, look_up: LookUp) -> set[str]:
@@ -188,36 +199,41 @@ def shown(value: Json) -> str:
     return text if len(text) <= SHOWN_MAX else f'{text[: SHOWN_MAX - 2]}…"'
 
 
-def _not_asked(tool: Tool, facts: Facts) -> str:
-    wanted = ", ".join(dict.fromkeys(each.tool for each in facts.mandate or ())) or "nothing that changes anything"
-    read = f"The model wants to use {tool.name}, after it has read what somebody else wrote ({_brought(facts)})."
-    return f"{read} You asked for: {wanted}."
+def _not_asked(tool: Tool, call: ToolCall, facts: Facts, look_up: LookUp) -> Risk:
+    """The user did not ask for the tool: what the user asked for, and the values that nobody named."""
+    calls = dict.fromkeys(_line(each) for each in facts.mandate or ())
+    unknown = sorted(_unknown(tool, call, facts, look_up))
+    values = _values(tool, unknown, call, look_up)
+    return Risk(tool.name, facts.outside, is_asked_for=False, asked_for=tuple(calls), values=values)
 
 
-def _brought(facts: Facts) -> str:
-    names = [f"`{name}`" for name in facts.outside]
-    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "") if names else "nothing yet"
+def _line(wanted: MandatedCall) -> str:
+    """A call of the mandate in a sentence: `send_mail (to: ada@corp.example)`."""
+    fixed = ", ".join(f"{name}: {shown(value)}" for name, value in wanted.arguments.items())
+    return f"{wanted.tool} ({fixed})" if fixed else wanted.tool
 
 
-def _another(wanted: Sequence[MandatedCall], call: ToolCall, look_up: LookUp) -> str:
+def _another(tool: Tool, wanted: Sequence[MandatedCall], call: ToolCall, look_up: LookUp) -> Risk:
     nearest = max(wanted, key=lambda each: sum(_fits(v, call.arguments.get(n)) for n, v in each.arguments.items()))
     differ = [name for name, value in nearest.arguments.items() if not _fits(value, call.arguments.get(name))]
-    asked = ", ".join(f"`{name}`: {shown(nearest.arguments[name])}" for name in differ[:3])
-    return f"You asked for {asked}. {_told_of(differ, call, look_up)}"
+    values = _values(tool, differ, call, look_up)
+    fixed = shown_call(ToolCall("", tool.name, nearest.arguments), secret_paths(tool.parameters)).arguments
+    return Risk(tool.name, values=tuple([structs.replace(each, fixed=shown(fixed[each.name])) for each in values]))
 
 
-def _told_of(names: Sequence[str], call: ToolCall, look_up: LookUp) -> str:
-    """Each risky value with where it came from."""
-    return " ".join(_told(name, call.arguments.get(name), look_up) for name in names[:5])
+def _values(tool: Tool, names: Sequence[str], call: ToolCall, look_up: LookUp) -> tuple[RiskyValue, ...]:
+    """Values of arguments with their origins; in the place of a secret value is `[secret]`."""
+    if not names:
+        return ()
+    told = shown_call(call, secret_paths(tool.parameters)).arguments
+    return tuple([_value(name, call.arguments.get(name), told.get(name), look_up) for name in names[:VALUES_MAX]])
 
 
-def _told(name: str, value: Json, look_up: LookUp) -> str:
+def _value(name: str, value: Json, told: Json, look_up: LookUp) -> RiskyValue:
     found = [origin for origins in look_up({name: value}).values() for origin in origins]
     tools = list(dict.fromkeys(origin.tool for origin in found if origin.source == "tool"))
     if tools:
-        source = f"from what `{tools[0]}` brought, written by somebody else"
-    elif any(origin.source in ("event", "client", "agent") for origin in found):
-        source = "named by another program"
-    else:
-        source = "which nobody has said: the model made it"
-    return f"`{name}`: {shown(value)}, {source}."
+        return RiskyValue(name, shown(told), "tool", tools[0])
+    if any(origin.source in ("event", "client", "agent") for origin in found):
+        return RiskyValue(name, shown(told), "program")
+    return RiskyValue(name, shown(told), "model")

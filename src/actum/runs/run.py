@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from decimal import Decimal
 from typing import Literal, TypeVar
 
@@ -340,6 +340,7 @@ class Run:
         """
         answers = self.state.answers
         later: set[str] = set()
+        await self._ask_about_turn(results)
         for index, call in enumerate(calls):
             tried = ""
             while isinstance(waiting := results[index], Pending) and waiting.id != tried:
@@ -350,6 +351,13 @@ class Run:
                     later.add(tried)
                     break
                 results[index] = await self.in_time(self.path.perform(call, CallRef(cause, index), refusals.get(index)))
+
+    async def _ask_about_turn(self, results: Sequence[ToolResult | Pending]) -> None:
+        """Ask a person who is there about all calls that wait as one question, where the person can be asked so."""
+        waiting = {each.id: each for each in results if isinstance(each, Pending) and each.id not in self.state.answers}
+        if len(waiting) > 1:
+            with suppress(CanNotBeAsked):
+                await self._asker.answer_turn(list(waiting.values()))
 
     async def _ask_about_linked(
         self,
@@ -362,6 +370,7 @@ class Run:
         asked: set[str] = set()
         while waiting := {each.id: each for each in results if isinstance(each, Pending) and each.id not in asked}:
             asked |= waiting.keys()
+            await self._ask_about_turn(results)
             for each in waiting.values():
                 if each.id not in self.state.answers:
                     await self.ask(each)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from actum.core.call import ToolCall
 from actum.core.identity import Identity
+from actum.core.message import Reply
 from actum.core.policy import Decision, Facts
 from actum.core.tool import Tool
 from actum.server.api.operations import OPERATIONS
@@ -115,3 +116,45 @@ async def test_persons_approve_together_and_nobody_for_himself() -> None:
         assert (second["is_complete"], second["goes_on"]) == (True, True)
         await it.until(waits["run"], "done")
         assert it.bank.calls == ["pay"]
+
+
+async def test_the_calls_of_one_reply_are_answered_as_one_question_all_or_none() -> None:
+    two = Reply.of(calls=[ToolCall(f"c{n}", "pay", {"to": f"Ada {n}", "amount": n}) for n in (1, 2)])
+    async with application(answering(two, "Both are paid.")) as it:
+        run = (await it.ask("POST", "/v1/runs", {"question": "Pay Ada twice."})).json()["id"]
+        await it.until(run, "paused")
+        other = (await it.ask("POST", "/v1/tools/pay/call", {"arguments": {"to": "Bob", "amount": 3}})).json()
+        first, second, third = (await it.ask("GET", "/v1/approvals", who="eve")).json()["items"]
+        assert first["turn"] == second["turn"] != third["turn"]
+        path = f"/v1/approvals/{second['id']}"
+        for wrong in ({"arguments": {"to": "Eve", "amount": 9}}, {"changes": {"to": "Eve"}}, {"free": ["to"]}):
+            body = {"verdict": "approve", "turn": True, **wrong}
+            assert (await it.ask("POST", path, body, who="eve")).status_code == 409
+        assert (await it.ask("POST", path, {"verdict": "approve", "turn": True})).status_code == 403
+        assert it.bank.calls == []
+        told = (await it.ask("POST", path, {"verdict": "approve", "turn": True}, who="eve")).json()
+        assert (told["is_complete"], told["goes_on"]) == (True, True)
+        assert sorted(told["answered"]) == sorted([first["id"], second["id"]])
+        await it.until(run, "done")
+        assert it.bank.calls == ["pay", "pay"]
+        (left,) = (await it.ask("GET", "/v1/approvals", who="eve")).json()["items"]
+        assert left["run"] == other["run"], "another run's question is another question"
+
+
+class OneForEve:
+    """A policy for which eve approves payments to Ada 1, and nobody but root the others."""
+
+    def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
+        return Decision("ask", "who", approvers=("eve",) if call.arguments.get("to") == "Ada 1" else ("root",))
+
+
+async def test_who_may_not_answer_one_call_of_a_reply_answers_none_with_turn() -> None:
+    two = Reply.of(calls=[ToolCall(f"c{n}", "pay", {"to": f"Ada {n}", "amount": n}) for n in (1, 2)])
+    async with application(answering(two), policy=OneForEve()) as it:
+        run = (await it.ask("POST", "/v1/runs", {"question": "Pay Ada twice."})).json()["id"]
+        first = (await it.until(run, "paused"))["approvals"][0]  # type: ignore[index]
+        path = f"/v1/approvals/{first['id']}"
+        assert (await it.ask("POST", path, {"verdict": "approve", "turn": True}, who="eve")).status_code == 403
+        assert len((await it.ask("GET", "/v1/approvals", who="eve")).json()["items"]) == 2
+        assert (await it.ask("POST", path, {"verdict": "approve"}, who="eve")).status_code == 200
+        assert it.bank.calls == []

@@ -77,6 +77,12 @@ class InboxItem(Struct, frozen=True):
     agreed: tuple[str, ...] = ()
     voters: tuple[Voter, ...] = ()
 
+    @property
+    def turn(self) -> str:
+        """What the calls of one reply that wait for approval have in common; empty for what is no approval."""
+        asked = self.asked
+        return f"{asked.run or self.run.run_id}.{asked.cause}" if asked.kind == "approval" else ""
+
 
 class Unreadable(Struct, frozen=True):
     """A run that can not be read, so that nobody knows whether it waits.
@@ -253,35 +259,57 @@ async def answer_in_run(journal: Journal, run_id: str, ask_id: str, answer: Answ
         TooLate: the time to answer is over. That is on record now, unless somebody drives the run.
         UsageError, Busy, JournalError: as for `answer_pending`.
     """
+    return await answer_each(journal, run_id, {ask_id: answer})
+
+
+async def answer_each(journal: Journal, run_id: str, answers: Mapping[str, Answer]) -> RunState:
+    """Answer several things that a run waits for: all of them, or nothing where one answer does not fit.
+
+    Args:
+        journal: the journal.
+        run_id: the run.
+        answers: the answers, by the id of what is answered.
+
+    Returns:
+        The state of the run with the answers.
+
+    Raises:
+        UnknownName, TooLate, UsageError, Busy, JournalError: as for `answer_in_run`.
+    """
     try:
         async with journal.claim(run_id):
             try:
-                recording, record = await _record_of(journal, run_id, ask_id, answer)
+                recording, records = await _records_of(journal, run_id, answers)
             except TooLate:
-                await _write_time_over(journal, run_id, ask_id)
+                for ask_id in answers:
+                    await _write_time_over(journal, run_id, ask_id)
                 raise
-            write_answer(journal, run_id, recording, record)
+            for record in records:
+                write_answer(journal, run_id, recording, record)
             await journal.sync(run_id)
             return recording
     except Busy:
-        recording, record = await _record_of(journal, run_id, ask_id, answer)
+        recording, records = await _records_of(journal, run_id, answers)
         if not recording.beginning().workflow:  # a model waits for all its calls: nobody could go on with one
             raise
-    await post_answer(journal, run_id, record)
+    for record in records:
+        await post_answer(journal, run_id, record)
     return recording
 
 
-async def _record_of(journal: Journal, run_id: str, ask_id: str, answer: Answer) -> tuple[RunState, InputGiven]:
-    """The state of a run, and the record of an answer that fits what the run waits for."""
+async def _records_of(
+    journal: Journal, run_id: str, answers: Mapping[str, Answer]
+) -> tuple[RunState, list[InputGiven]]:
+    """The state of a run, and the records of answers that fit what the run waits for."""
     recording = RunState(await journal.read(run_id))
-    asked = recording.question(ask_id)
-    if asked is not None and asked in recording.waiting():
-        _check_time(asked.pending, max(journal.now(), recording.latest))
-    if asked is not None and answer.arguments is not None and answer.verdict == "approve" and not asked.run:
-        brought = recording.beginning().client_tools
-        _check(answer.arguments, asked, (*brought_by_client(brought), *await kept_tools(journal, recording.tools)))
-    (record,) = records_of(recording, {ask_id: answer}, is_shared=journal.is_shared)
-    return recording, record
+    for ask_id, answer in answers.items():
+        asked = recording.question(ask_id)
+        if asked is not None and asked in recording.waiting():
+            _check_time(asked.pending, max(journal.now(), recording.latest))
+        if asked is not None and answer.arguments is not None and answer.verdict == "approve" and not asked.run:
+            brought = recording.beginning().client_tools
+            _check(answer.arguments, asked, (*brought_by_client(brought), *await kept_tools(journal, recording.tools)))
+    return recording, records_of(recording, answers, is_shared=journal.is_shared)
 
 
 async def record_expired(journal: Journal, shown: Iterable[tuple[str, InputRequested]]) -> None:
@@ -300,13 +328,15 @@ async def record_expired(journal: Journal, shown: Iterable[tuple[str, InputReque
 
 
 async def _write_time_over(journal: Journal, run_id: str, ask_id: str) -> None:
-    """Put on record that a time is over, so that no clock that goes back makes the question open again.
+    """Put on record that a time is over, if it is, so that no clock that goes back makes the question open again.
 
     A workflow, or a question of another run, goes on by itself as its time ends: the code that wakes it writes this.
     """
     state = RunState(await journal.read(run_id))
     asked = state.question(ask_id)
-    if asked in state.waiting() and asked is not None and not asked.run and not state.beginning().workflow:
+    if asked is None or not 0 < asked.pending.expires < max(journal.now(), state.latest):
+        return
+    if asked in state.waiting() and not asked.run and not state.beginning().workflow:
         journal.append(run_id, time_over(ask_id, state.elapsed))
         await journal.sync(run_id)
 

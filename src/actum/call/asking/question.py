@@ -110,6 +110,7 @@ class Approvals:
             parameters=parameters,
             covers=str(told(call.arguments, tool.sinks, parameters)) if approval else "",
             secrets=plan.bound.secrets,
+            risk=plan.decision.risk if approval else None,
         )
         asked = InputRequested(
             pending, place.cause, place.index, version=tool.digest, rule=plan.decision.rule, edited=plan.edited

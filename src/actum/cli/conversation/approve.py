@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from msgspec import structs
 from rich.console import Console
@@ -78,6 +79,43 @@ class TerminalApprover:
         except KeyboardInterrupt:
             raise asyncio.CancelledError from None
 
+    async def ask_turn(self, waiting: Sequence[Pending]) -> Answer | Literal["later", "each"]:
+        """Show the calls of one reply as one question, and wait; see `core.policy.TurnApprover`.
+
+        Raises:
+            CancelledError: the person pressed Ctrl-C: the run is cancelled.
+        """
+        if self._yes or not self._terminal.person or any(each.not_by == who() for each in waiting):
+            return "each"
+        self._terminal.waiting.end()
+        self._terminal.drop_typed()
+        try:
+            return self._approve_all(waiting)
+        except KeyboardInterrupt:
+            raise asyncio.CancelledError from None
+
+    def _approve_all(self, waiting: Sequence[Pending]) -> Answer | Literal["later", "each"]:
+        for pending in waiting:
+            show_pending(self._terminal, pending, SHOWN_MAX)
+        while True:
+            question = tr("run all {count}?  [y]es  [o]ne by one  [n]o  [l]ater: ", count=len(waiting))
+            typed = self._terminal.ask(f"{INDENT}{question}")
+            match "later" if typed is None else typed.strip().lower():
+                case "y" | "yes":
+                    return Answer("approve", by=who(), tenant=NO_TENANT)
+                case "o" | "one":
+                    return "each"
+                case "n" | "no":
+                    return self._no()
+                case "l" | "later":
+                    return "later"
+                case _:
+                    pass  # asked again: nothing is taken for a yes or a no that is neither
+
+    def _no(self) -> Answer:
+        reason = self._terminal.ask(f"{INDENT}{tr('why not? (Enter for no reason): ')}")
+        return Answer("deny", (reason or "").strip(), who(), tenant=NO_TENANT)
+
     def _approve(self, pending: Pending) -> Answer | None:
         show_pending(self._terminal, pending, SHOWN_MAX)
         arguments = pending.call.arguments if pending.call is not None else {}
@@ -100,8 +138,7 @@ class TerminalApprover:
                     if edited is not None:
                         return Answer("approve", by=who(), arguments=edited)
                 case "n" | "no":
-                    reason = self._terminal.ask(f"{INDENT}{tr('why not? (Enter for no reason): ')}")
-                    return Answer("deny", (reason or "").strip(), who())
+                    return self._no()
                 case "l" | "later":
                     return None
                 case "a" | "all":
@@ -183,7 +220,7 @@ def show_pending(
     Of a call, every argument is shown in full, up to `characters` each. On stderr, if not said otherwise.
     """
     console = console or terminal.err
-    label, message = _LABELS.get(pending.kind, "asks"), tr_message(pending.message)
+    label, message = _LABELS.get(pending.kind, "asks"), _message(pending)
     if pending.call is None:
         terminal.line(label, styled((message, "bold")), "bold magenta", console=console)
         show_form(terminal, pending, console)
@@ -200,6 +237,15 @@ def show_pending(
         line = styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red"), (whence, "dim cyan"))
         terminal.line("", line, console=console)
     show_form(terminal, pending, console)
+
+
+def _message(pending: Pending) -> str:
+    """What is asked, in the person's language: what the defence says is put together anew of its facts."""
+    if pending.risk is None or str(pending.risk) not in pending.message:
+        return tr_message(pending.message)
+    said = [tr_message(each) for each in pending.risk.sentences()]
+    before, _, after = pending.message.partition(str(pending.risk))
+    return f"{tr_message(before.rstrip())} {' '.join(said)}{after}".lstrip()
 
 
 def _origins(pending: Pending, name: str) -> Iterator[str]:

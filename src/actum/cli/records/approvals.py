@@ -64,7 +64,15 @@ def show_whole(terminal: Terminal, one: Approval, names: Mapping[str, str]) -> N
     terminal.line("run", f"{one.run}  {one.question}", "bold cyan", console=terminal.out)
     call = None if one.arguments is None else ToolCall("", one.tool, one.arguments)
     pending = Pending(
-        one.id, one.kind, one.message, call, one.origins, schema=one.schema, url=one.url, request=one.request
+        one.id,
+        one.kind,
+        one.message,
+        call,
+        one.origins,
+        schema=one.schema,
+        url=one.url,
+        request=one.request,
+        risk=one.risk,
     )
     show_pending(terminal, pending, None, console=terminal.out)
 

@@ -11,6 +11,7 @@ from ..approver import Voter
 from ..call import ToolCall
 from ..json import JsonObject
 from ..provenance import Origins
+from .risk import Risk
 
 AskedKind = Literal["approval", "answer", "result", "doubt", "elicitation", "sampling", "roots"]
 
@@ -71,6 +72,7 @@ class Pending(Struct, frozen=True, omit_defaults=True):
         not_by: who may not approve, because the run is on behalf of that person; empty where nobody is kept out.
         secrets: where the arguments of the call hold secrets, which are shown as `[secret]`. A person who changes
             arguments and leaves that word in its place leaves the value as it is.
+        risk: what is risky in the call, where the defence asks; `message` says the same in English.
     """
 
     id: str
@@ -93,6 +95,7 @@ class Pending(Struct, frozen=True, omit_defaults=True):
     covers: str = ""
     not_by: str = ""
     secrets: tuple[tuple[str, ...], ...] = ()
+    risk: Risk | None = None
 
     @property
     def all_quorums(self) -> tuple[Quorum, ...]:

@@ -26,6 +26,8 @@ APPROVAL = {
     "url": "",
     "request": None,
     "question": "Pay Ada.",
+    "turn": f"{RUN}.3",
+    "risk": None,
 }
 
 RUN_INFO = {

@@ -7,6 +7,7 @@ import type { State } from "../core/texts";
 import type { Turn } from "../core/turns";
 import type { Approval } from "../core/types";
 import { CallCard } from "./call";
+import { Together, turns } from "./together";
 import { StateText } from "./values";
 import { Waiting } from "./waiting";
 
@@ -38,6 +39,9 @@ export function TurnView({ turn, approvals }: { turn: Turn; approvals: Approval[
     <>
       {turn.question && <p className="said user">{told(turn.question)}</p>}
       {steps}
+      {turns(approvals).map((each) => (
+        <Together key={each[0]?.id} approvals={each} />
+      ))}
       {others.map((each) => (
         <div key={each.id} className="card">
           <Waiting approval={each} />

@@ -6,6 +6,7 @@ import { ask } from "../core/api";
 import { noteOwn } from "../core/approvals";
 import { usePreferences, useText } from "../core/language";
 import { useOwn } from "../core/own";
+import { useRisk } from "../core/risk";
 import { told, time } from "../core/shown";
 import { COMMON } from "../core/texts";
 import type { Approval, Verdict } from "../core/types";
@@ -36,6 +37,7 @@ export function Waiting({ approval, isNamed = false }: { approval: Approval; isN
   const say = useText(COMMON);
   const language = usePreferences((each) => each.language);
   const own = useOwn();
+  const risk = useRisk();
   const known = useQueryClient();
   const about = useId();
   const [edited, setEdited] = useState<Values>();
@@ -60,7 +62,7 @@ export function Waiting({ approval, isNamed = false }: { approval: Approval; isN
   return (
     <div className="waiting">
       <div id={about}>
-        {approval.message && <p>{own(approval.message)}</p>}
+        {approval.message && <p>{approval.risk ? risk(approval) : own(approval.message)}</p>}
         {approval.tool && <p className={isNamed ? "unseen" : "tool"}>{told(approval.tool)}</p>}
         {!edited && approval.arguments && (
           <Arguments values={approval.arguments} origins={approval.origins as Parameters<typeof Arguments>[0]["origins"] & object} />

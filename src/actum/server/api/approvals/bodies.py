@@ -13,6 +13,7 @@ from ....core.json import JsonObject
 from ....core.provenance import Origins
 from ....core.run.pending import AskedKind
 from ....core.run.record import InputRequested, Verdict
+from ....core.run.risk import Risk
 from ....core.run.summary import RunSummary
 from ..fields import CheckedPart, Cursor, Limit, Name
 from ..records import Recorded
@@ -59,6 +60,10 @@ class Approval(Struct, frozen=True, kw_only=True):
         url: the page to visit, where the answer is given there.
         request: what a model is to be asked, where a running tool wants that.
         question: the words that the run began with.
+        turn: the same for all calls of one reply that wait for approval, so that they can be shown as one question and
+            answered together; empty for what is no approval.
+        risk: what is risky in the call, where the defence against orders in foreign text asks; `message` says the same
+            in English.
     """
 
     id: str
@@ -81,6 +86,8 @@ class Approval(Struct, frozen=True, kw_only=True):
     url: str
     request: JsonObject | None
     question: str
+    turn: str
+    risk: Risk | None
 
 
 class ApprovalPage(CheckedPart[Approval], frozen=True, kw_only=True):
@@ -107,6 +114,8 @@ class AnswerBody(Struct, frozen=True, forbid_unknown_fields=True):
             out.
         for_run: with `approve`, later calls of this run like this call need no approval.
         free: with `for_run`, the arguments that may differ in those calls.
+        turn: with `approve` or `deny`, the answer holds for all calls of the same reply that wait (`turn` of what
+            waits), each with its own arguments. All are answered, or none.
     """
 
     verdict: Verdict
@@ -115,6 +124,7 @@ class AnswerBody(Struct, frozen=True, forbid_unknown_fields=True):
     changes: JsonObject | None = None
     for_run: bool = False
     free: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
+    turn: bool = False
 
 
 class OperatorAnswer(AnswerBody, frozen=True, forbid_unknown_fields=True):
@@ -139,6 +149,7 @@ class AnswerRecorded(Struct, frozen=True, kw_only=True):
         verdict: the answer.
         is_complete: whether the answer counts already; false where more persons have to agree.
         goes_on: whether this server goes on with the run now.
+        answered: all that was answered: with `turn`, each call of the reply that waited.
     """
 
     id: str
@@ -146,6 +157,7 @@ class AnswerRecorded(Struct, frozen=True, kw_only=True):
     verdict: Verdict
     is_complete: bool
     goes_on: bool
+    answered: tuple[str, ...] = ()
 
 
 def approval_of(item: InboxItem) -> Approval:
@@ -172,6 +184,8 @@ def approval_of(item: InboxItem) -> Approval:
         url=pending.url,
         request=pending.request,
         question=item.run.question,
+        turn=item.turn,
+        risk=pending.risk,
     )
 
 

@@ -16,13 +16,14 @@ from msgspec.structs import replace
 from ....call.asking.form import fields_of, read_words
 from ....call.asking.inbox import (
     InboxItem,
-    answer_in_run,
+    answer_each,
     answered,
     find_waiting,
     look_up_waiting,
     page_of_waiting,
     read_inbox,
     record_expired,
+    waiting_items,
 )
 from ....core.call import Problem
 from ....core.errors import ActumError, Busy, JournalError, ReplayDiverged, TooLate, UnknownName, UsageError
@@ -119,7 +120,13 @@ async def get_approval(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
         item = await waiting_under(api.records, ask_id, asked.who)
     await record_expired(api.journal, [(item.run.run_id, item.asked)])
     covers = AnswerText("with --for-run: {covers}", label="for run", values={"covers": covered(item.asked.pending)})
-    return ApiReply(approval_of(item), told=(covers,) if item.asked.pending.covers else ())
+    told = [covers] if item.asked.pending.covers else []
+    others = waiting_items(item.run, await api.journal.read(item.run.run_id)) if item.turn else []
+    count = sum(each.turn == item.turn for each in others)
+    if count > 1:
+        values = {"count": count - 1}
+        told.append(AnswerText("and {count} other calls of the same reply that wait", label="--turn", values=values))
+    return ApiReply(approval_of(item), told=tuple(told))
 
 
 async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiReply:
@@ -132,14 +139,55 @@ async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiR
     item = await waiting_under(api.records, ask_id, who)
     if item.asked.kind not in OF_THE_USER and not allows(who, ("approve",)):
         raise wants("approve", "to answer this")
-    _check_person(item, who, body.verdict)
+    items = await _answered_with(api, item, body, who)
+    for each in items:
+        _check_person(each, who, body.verdict)
     given = who.vouched(_given(item, body))
-    is_complete, goes_on = await answer_and_go_on(api, item, given, who)
+    is_complete, goes_on = await answer_and_go_on(api, item, given, who, items[1:])
     if body.verdict == "approve":
-        await _check_in_use(api, item)
+        for each in items:
+            await _check_in_use(api, each)
     return ApiReply(
-        AnswerRecorded(id=ask_id, run=item.run.run_id, verdict=body.verdict, is_complete=is_complete, goes_on=goes_on)
+        AnswerRecorded(
+            id=ask_id,
+            run=item.run.run_id,
+            verdict=body.verdict,
+            is_complete=is_complete,
+            goes_on=goes_on,
+            answered=tuple(each.asked.id for each in items),
+        )
     )
+
+
+async def _answered_with(api: Api, item: InboxItem, body: AnswerBody, who: Identity | None) -> list[InboxItem]:
+    """What an answer is for: what was named and, with `turn`, the other calls of its reply that wait.
+
+    Args:
+        api: the runs.
+        item: what was named.
+        body: the answer.
+        who: the caller, for whom calls that only others may see do not count; None for the operator, who sees all.
+
+    Raises:
+        UsageError: such an answer is for one call alone.
+    """
+    if not body.turn:
+        return [item]
+    if body.verdict not in ("approve", "deny") or not item.turn:
+        raise UsageError("turn belongs to the approval of calls: approve or deny")
+    if body.arguments is not None or body.changes is not None or body.free:
+        raise UsageError("with turn each call keeps its own arguments: leave out arguments, changes and free")
+    others = waiting_items(item.run, await api.journal.read(item.run.run_id))
+    return [
+        item,
+        *(
+            each
+            for each in others
+            if each.turn == item.turn
+            and each.asked.id != item.asked.id
+            and (who is None or (_may_see if each.run.tenant == who.tenant else _is_named)(each, who))
+        ),
+    ]
 
 
 def _given(item: InboxItem, body: AnswerBody) -> GivenAnswer:
@@ -168,8 +216,9 @@ async def _answer_of_operator(api: Api, ask_id: str, by: str, body: OperatorAnsw
     item = await look_up_waiting(api.journal, ask_id, None)
     pending, run_id = item.asked.pending, item.run.run_id
     given = replace(_in_words(item, _given(item, body), body.words), by=by, claimed=body.by, tenant="")
+    items = await _answered_with(api, item, body, None)
     try:
-        await answer_in_run(api.journal, run_id, ask_id, given)
+        await answer_each(api.journal, run_id, {each.asked.id: given for each in items})
     except TooLate as late:
         raise TooLate("{why}. To go on without it: actum resume {run}", why=late, run=run_id) from None
     told: list[AnswerText] = []
@@ -181,13 +230,22 @@ async def _answer_of_operator(api: Api, ask_id: str, by: str, body: OperatorAnsw
     by_record = answered(ask_id, given, 0.0, is_shared=api.journal.is_shared).voter(item.run.tenant)
     agreed = (by_record,) if given.arguments is not None else (*item.voters, by_record)
     left = missing(item.asked, agreed) if given.verdict == "approve" else []
+    if body.turn:
+        told.append(AnswerText("It holds for {count} calls of one reply.", values={"count": len(items)}, is_note=True))
     if left:
         words = "On record. To the same arguments have to agree yet: {missing}."
         told.append(AnswerText(words, values={"missing": " and ".join(left)}, is_note=True))
     else:
         told.append(AnswerText("On record. To go on: {command}", command=("resume", run_id), is_note=True))
         told.append(AnswerText("A server that let go of the run goes on with it by itself.", is_note=True))
-    body_told = AnswerRecorded(id=ask_id, run=run_id, verdict=given.verdict, is_complete=not left, goes_on=False)
+    body_told = AnswerRecorded(
+        id=ask_id,
+        run=run_id,
+        verdict=given.verdict,
+        is_complete=not left,
+        goes_on=False,
+        answered=tuple(each.asked.id for each in items),
+    )
     return ApiReply(body_told, told=tuple(told))
 
 
@@ -225,7 +283,9 @@ async def _check_in_use(api: Api, item: InboxItem) -> None:
         )
 
 
-async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: Identity) -> tuple[bool, bool]:
+async def answer_and_go_on(
+    api: Api, item: InboxItem, given: GivenAnswer, who: Identity, turn: Sequence[InboxItem] = ()
+) -> tuple[bool, bool]:
     """Put an answer on record, and go on with the run where that was all that it waited for, or with the branch of a
     workflow that waited for it.
 
@@ -234,6 +294,7 @@ async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: I
         item: what waits.
         given: the answer.
         who: may answer; an approver of another tenant, too, whom the rule names.
+        turn: the other calls of the same reply that get the same answer.
 
     Returns:
         Whether the answer is complete (several people may have to agree), and whether the run goes on.
@@ -243,11 +304,12 @@ async def answer_and_go_on(api: Api, item: InboxItem, given: GivenAnswer, who: I
         UsageError: what waits takes another answer.
     """
     run_id, ask_id = item.run.run_id, item.asked.id
-    state = await _answer(api, item, given)
+    ask_ids = [ask_id, *(each.asked.id for each in turn)]
+    state = await _answer(api, item, given, ask_ids)
     is_workflow = bool(state.beginning().workflow)
     if is_workflow and ask_id not in state.answers:  # kept for the driver of the run, and perhaps written down since
         state = RunState(await api.journal.read(run_id))
-    is_complete = ask_id in state.answers
+    is_complete = all(each in state.answers for each in ask_ids)
     goes_on = is_complete and (is_workflow or not state.waiting())
     if who.tenant != item.run.tenant:
         who = Identity(principal=who.principal, tenant=item.run.tenant, scopes=("approve",))
@@ -271,8 +333,8 @@ def _check_person(item: InboxItem, who: Identity, verdict: Verdict) -> None:
         )
 
 
-async def _answer(api: Api, item: InboxItem, given: GivenAnswer) -> RunState:
-    """Put an answer on record.
+async def _answer(api: Api, item: InboxItem, given: GivenAnswer, ask_ids: Sequence[str]) -> RunState:
+    """Put an answer on record, for all that it answers.
 
     Raises:
         Refusal: the arguments do not fit the tool or the form.
@@ -280,7 +342,7 @@ async def _answer(api: Api, item: InboxItem, given: GivenAnswer) -> RunState:
     """
     kind = item.asked.kind
     try:
-        return await answer_in_run(api.journal, item.run.run_id, item.asked.id, given)
+        return await answer_each(api.journal, item.run.run_id, dict.fromkeys(ask_ids, given))
     except TooLate as late:
         raise Refusal(409, "expired", "This was not answered in time: {why}.", why=late) from None
     except UnknownName:
@@ -424,7 +486,9 @@ _BY = CommandOption(
     "file.",
 )
 _REASON = CommandOption(metavar="[REASON]", help="A word to the model.")
-_FIELDS = ("text", "arguments", "changes", "for_run", "free", "words")
+_FIELDS = ("text", "arguments", "changes", "for_run", "free", "turn", "words")
+_FLAGS = ("for_run", "free", "turn")
+_TURN = CommandOption(help="Also the other calls of the same reply that wait, each as it was asked.")
 
 
 def _answering(word: str, help: str, verdict: Verdict | None = None, **said: CommandOption) -> Command:
@@ -440,7 +504,7 @@ def _answering(word: str, help: str, verdict: Verdict | None = None, **said: Com
     return Command(
         words=("approvals", word),
         help=help,
-        arguments=tuple(name for name in said if name not in ("for_run", "free")),
+        arguments=tuple(name for name in said if name not in _FLAGS),
         options={**hidden, **said, "id": _ASK, "by": _BY},
         given={"verdict": verdict or word},
         body=OperatorAnswer,
@@ -509,7 +573,14 @@ OPERATIONS: tuple[Operation, ...] = (
             200: AnswerKind(
                 means="The answer is on record.",
                 body=AnswerRecorded,
-                example={"id": ASK, "run": RUN, "verdict": "approve", "is_complete": True, "goes_on": True},
+                example={
+                    "id": ASK,
+                    "run": RUN,
+                    "verdict": "approve",
+                    "is_complete": True,
+                    "goes_on": True,
+                    "answered": [ASK],
+                },
             )
         },
         errors=(409,),
@@ -523,9 +594,10 @@ OPERATIONS: tuple[Operation, ...] = (
                 metavar="NAME",
                 help="With --for-run: an argument that may differ. Can be repeated.",
             ),
+            turn=_TURN,
         ),
         more_commands=(
-            _answering("deny", "Deny a call; the model is told, with your reason.", text=_REASON),
+            _answering("deny", "Deny a call; the model is told, with your reason.", text=_REASON, turn=_TURN),
             _answering(
                 "edit",
                 "Approve a call with other arguments: they are judged anew by the policy, and the model is told.",

@@ -5,6 +5,7 @@ import { useApprovals } from "../../core/approvals";
 import { dictionary, usePreferences, useText } from "../../core/language";
 import { told, time } from "../../core/shown";
 import { Asked } from "../../parts/failure";
+import { Together, turns } from "../../parts/together";
 import { Waiting } from "../../parts/waiting";
 import { page } from "./page";
 
@@ -33,9 +34,10 @@ export default function Approvals() {
       <h1>{title}</h1>
       <Asked query={query} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("empty")}</p>)}>
         {(part) =>
-          [...part.items]
-            .sort((one, other) => one.asked_at - other.asked_at)
-            .map((each) => (
+          turns([...part.items].sort((one, other) => one.asked_at - other.asked_at)).map((turn) => (
+            <section key={turn[0]?.id}>
+            <Together approvals={turn} />
+            {turn.map((each) => (
               <article key={each.id} aria-label={say("one", { tool: told(each.tool || each.kind) })} className="card">
                 <h2>{say("one", { tool: told(each.tool || each.kind) })}</h2>
                 <p className="hint">
@@ -44,7 +46,9 @@ export default function Approvals() {
                 </p>
                 <Waiting approval={each} />
               </article>
-            ))
+            ))}
+            </section>
+          ))
         }
       </Asked>
     </>
