@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,12 +11,17 @@ import sysconfig
 import venv
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from email.message import Message
 from email.parser import Parser
 from importlib.metadata import distribution
 from pathlib import Path
 
+import openai
 import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+from openai.types.chat import ChatCompletionMessageParam
 from packaging.requirements import Requirement
 
 from actum.cli.conversation.demo import SCENES
@@ -29,10 +35,34 @@ PAGES_BYTES_MAX = 1_200_000
 EVERY_SCENE = [str(number) for number in range(1, len(SCENES) + 1)]
 
 
+def bare(home: Path) -> dict[str, str]:
+    """The environment of a person who has nothing but a home."""
+    return {"PATH": os.defpath, "HOME": str(home), "PYTHONUTF8": "1"}
+
+
+def typed(*command: str | Path, folder: Path) -> str:
+    """What a program prints that ends well."""
+    ended = subprocess.run(command, cwd=folder, env=bare(folder), capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@contextmanager
+def served(actum: Path, home: Path) -> Iterator[str]:
+    """The address of `actum serve` in this folder."""
+    command = (actum, "serve", "--http", "127.0.0.1:0")
+    with subprocess.Popen(command, cwd=home, env=bare(home), stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        try:
+            yield next(found[0] for line in server.stderr if (found := re.search(r"http://127.0.0.1:\d+", line)))
+        finally:
+            server.terminate()
+
+
 def done(*command: str | Path, folder: Path, **environment: str) -> str:
     """What a program prints that ends well and says nothing on its standard error."""
-    bare = {"PATH": os.defpath, "HOME": str(folder), "PYTHONUTF8": "1"} | environment
-    ended = subprocess.run(command, cwd=folder, env=bare, capture_output=True, text=True, check=False)
+    around = bare(folder) | environment
+    ended = subprocess.run(command, cwd=folder, env=around, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout + ended.stderr
     return ended.stdout
 
@@ -162,6 +192,37 @@ def test_an_example_out_of_the_wheel_runs_with_the_extras_that_its_row_names(whe
         for command in ("actum", "examples", "copy", example.name), ("python", f"examples/{example.name}/main.py"):
             ended = subprocess.run(command, cwd=place, env=around, capture_output=True, text=True, check=False)
             assert ended.returncode == 0, (example, ended.stderr)
+
+
+@pytest.mark.row("D4")
+async def test_the_way_of_a_new_user_from_the_wheel_to_a_hosts_file(wheel: Path, tmp_path: Path) -> None:
+    """The steps of `docs/way-application.md`, typed in an environment that has nothing else."""
+    packages = linked(tmp_path / "packages", needed("actum", frozenset({"mcp", "server"})))
+    installed_into(tmp_path / "environment", wheel, packages)
+    scripts, home = tmp_path / "environment" / SCRIPTS.name, tmp_path / "home"
+    home.mkdir()
+    assert "way-application" in typed(scripts / "actum", "docs", folder=home)
+    page = typed(scripts / "actum", "docs", "way-application", folder=home)
+    desk, *later = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (settings,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (home / "desk.py").write_text(desk, "utf-8")
+    assert "5" in done(scripts / "python", "desk.py", folder=home)
+    (home / "try_desk.py").write_text("from desk import *\n" + "\n\n".join(later), "utf-8")
+    done(scripts / "python", "try_desk.py", folder=home)
+    assert "5" in typed(scripts / "actum", "run", "--tools", "desk.py", "What is 2 + 3?", folder=home)
+    (home / "actum.toml").write_text(settings, "utf-8")
+    with served(scripts / "actum", home) as url:
+        question: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 2 + 3?"}]
+        async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="any") as client:
+            answer = await client.chat.completions.create(model="desk", messages=question)
+        assert "5" in str(answer.choices[0].message.content)
+    (home / ".config" / "Claude").mkdir(parents=True)
+    typed(scripts / "actum", "mcp", "config", "claude", "--tools", "desk.py", "--write", "--yes", folder=home)
+    (written,) = home.rglob("claude_desktop_config.json")
+    entry = json.loads(written.read_text("utf-8"))["mcpServers"]["actum"]
+    way = StdioServerParameters(command=entry["command"], args=entry["args"], env=bare(home) | entry.get("env", {}))
+    async with Client(way) as host:
+        assert "5" in str((await host.call_tool("add", {"a": 2, "b": 3})).content)
 
 
 def test_the_demo_is_played_where_the_metadata_of_actum_is_missing(

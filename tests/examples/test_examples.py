@@ -58,6 +58,7 @@ def test_an_example_runs_with_a_model_of_ones_own_and_says_so(name: str, capsys:
     assert f"examples.{name}.main --model " in (ROOT / "examples" / name / "README.md").read_text("utf-8")
 
 
+@pytest.mark.row("D2")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_is_in_the_list_says_how_to_start_it_and_has_a_test(name: str) -> None:
     assert name.isidentifier()

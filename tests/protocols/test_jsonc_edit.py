@@ -13,7 +13,7 @@ from actum.core.json import Json
 from actum.protocols.jsonc import plain_json
 from actum.protocols.jsonc_edit import with_member, without_member
 
-pytestmark = pytest.mark.row("D2")
+pytestmark = pytest.mark.row("D4")
 ZED = """// Zed
 {
   "theme": "One", // dark

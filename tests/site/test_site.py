@@ -68,7 +68,7 @@ async def found(page: Page, words: str) -> list[str]:
     return await page.get_by_role("option").all_inner_texts()
 
 
-@pytest.mark.row("D2")
+@pytest.mark.row("D4")
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("width", [1280, 390])
 async def test_a_reader_finds_a_place_in_both_languages_by_keys_and_nothing_is_fetched_elsewhere(

@@ -15,7 +15,7 @@ from actum.protocols.mcp.hosts import HOSTS, Host, file_of
 
 from ..conftest import Run
 
-pytestmark = pytest.mark.row("D2")
+pytestmark = pytest.mark.row("D4")
 SYSTEMS = ("linux", "darwin", "win32")
 
 
