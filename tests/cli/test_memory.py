@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
-from actum import Agent
+from actum import Agent, ToolCall
 from actum.cli.show.terminal import who
+from actum.core.message import Reply
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
 
@@ -20,11 +22,10 @@ Run = Callable[..., Result]
 RECORD = ("--journal", "runs.db")
 
 
-async def told(said: str, principal: str) -> str:
+async def told(said: str, principal: str, *calls: ToolCall) -> str:
     journal = SQLiteJournal("runs.db")
-    result = await Agent(ScriptedModel(["Fine."]), name="desk", journal=journal, memory="user").run(
-        said, principal=principal
-    )
+    model = ScriptedModel([*(Reply.of(calls=[call]) for call in calls), "Fine."])
+    result = await Agent(model, name="desk", journal=journal, memory="user").run(said, principal=principal)
     await journal.close()
     return result.run_id
 
@@ -55,7 +56,7 @@ def test_notes_are_added_the_memory_is_switched_off_and_on_printed_made_anew_and
     assert "is off" in run("memory", "off", *RECORD).stdout
     assert "actum memory on --space desk" in run("memory", "list", *RECORD).stdout
     assert run("memory", "add", "x", *RECORD).exit_code != 0
-    assert "is on" in run("memory", "on", "--space", "desk", *RECORD).stdout
+    assert "is on" in run("memory", "on", "--agent", "desk", *RECORD).stdout
     assert "from 2 runs and notes" in run("memory", "rebuild", *RECORD).stderr
     lines = [json.loads(line) for line in run("memory", "export", *RECORD).stdout.splitlines()]
     assert [each["id"] for each in lines] == [added["id"], boat]
@@ -63,3 +64,22 @@ def test_notes_are_added_the_memory_is_switched_off_and_on_printed_made_anew_and
     assert run("memory", "forget", *RECORD).exit_code != 0
     assert "Forgotten in the memory desk: 2" in run("memory", "forget", "--all", *RECORD).stdout
     assert run("memory", "export", *RECORD).stdout == ""
+
+
+def test_a_run_that_holds_a_note_of_forgotten_words_is_named_and_the_note_does_not_come_back(run: Run) -> None:
+    boat = asyncio.run(told("My boat is red.", who()))
+    keep = (ToolCall("c1", "recall", {"query": "boat"}), ToolCall("c2", "remember", {"quote": "my boat is red"}))
+    holder = asyncio.run(told("Keep that.", who(), *keep))
+    cook = asyncio.run(told("I like soup.", who()))
+    assert run("memory", "list", "--kind", "fact", "--json", *RECORD).stdout.count("mem_") == 1
+    forgotten = run("journal", "forget", boat, "--yes", *RECORD)
+    assert f"notes that hold some of it: {holder}\n" in forgotten.stderr
+    for _ in range(2):
+        items = json.loads(run("memory", "list", "--json", *RECORD).stdout)["items"]
+        assert [each["id"] for each in items] == [cook, holder]
+        run("memory", "rebuild", *RECORD)
+    gone = run("memory", "forget", cook, "--record", *RECORD)
+    assert "deleted from the record" in gone.stdout
+    assert "journal forget" not in gone.stderr
+    assert run("memory", "forget", "--all", "--record", *RECORD).exit_code != 0
+    assert b"soup" not in b"".join(path.read_bytes() for path in Path().glob("runs.db*"))

@@ -48,6 +48,7 @@ WORDS = {
         "call": "Tool call: pay",
         "agents": "Agents",
         "tools": "Tools",
+        "memory": "Memory",
         "runs": "Runs",
         "waterfall": "Waterfall",
         "audit": "Audit",
@@ -69,6 +70,7 @@ WORDS = {
         "call": "工具调用：pay",
         "agents": "智能体",
         "tools": "工具",
+        "memory": "记忆",
         "runs": "运行记录",
         "waterfall": "瀑布图",
         "audit": "审计",
@@ -78,7 +80,7 @@ WORDS = {
         "in": "登录",
     },
 }
-PAGES = ("agents", "tools", "runs", "approvals", "audit", "settings")
+PAGES = ("agents", "tools", "memory", "runs", "approvals", "audit", "settings")
 LOADING = re.compile("^(Loading|加载中)…$")
 """What a page says until it has what it shows. The network is never idle: one stream tells all that happens."""
 

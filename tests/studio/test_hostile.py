@@ -118,6 +118,7 @@ async def test_what_is_said_is_text_and_nothing_else_on_every_page(
     more: JsonObject = {each[:60]: each for each in (*CORPUS, "__proto__", "constructor", "toString")}
     await api(page, "POST", "/v1/tools/pay/call", {"arguments": {"to": HOSTILE, "more": more}})
     await api(page, "POST", "/v1/keys", {"id": "k", "user": LINE})
+    await api(page, "POST", "/v1/memories", {"text": HOSTILE[:1_000], "space": LINE[:90]})
     base = studio.url.partition("#")[0]
     for path in (
         "chat",
@@ -127,6 +128,7 @@ async def test_what_is_said_is_text_and_nothing_else_on_every_page(
         "tools/say",
         "tools/%3Cscript%3E",
         "approvals",
+        "memory",
         "runs",
         "runs?kind=call",
         "audit",

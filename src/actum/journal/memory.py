@@ -176,6 +176,11 @@ class MemoryJournal:
         over = [line for line in self._summaries.values() if line.status in _OVER]
         return [line.run_id for line in sorted(over, key=lambda line: line.ended or 0.0)]
 
+    def is_forgotten(self, run_id: str) -> bool:
+        """Whether the words of a run were deleted."""
+        entries = self._entries.get(run_id)
+        return bool(entries and not entries[0].payload)
+
     def ended_run(self, run_id: str) -> tuple[RecordPlace, list[Record]] | None:
         """The place of the first record of a run that is over, and the records that say how the run ended and those of
         features; None where the run is not over, or is forgotten.

@@ -248,6 +248,19 @@ async def named(journal: Journal, user: User, id: str) -> MemoryItem | None:
     return await _read(journal, user, look)
 
 
+async def notes_about(journal: Journal, user: User, space: str) -> dict[str, list[str]]:
+    """Which runs hold notes of what a user said in other runs, by these other runs.
+
+    Raises:
+        JournalError: the memory can not be read.
+    """
+    whose, holding = where_of(Space(user.principal, space)), dict[str, list[str]]()
+    for note in await _read(journal, user, lambda each: each.find(NOTES, where=whose)):
+        if note.about_run_id:
+            holding.setdefault(note.about_run_id, []).append(note.run_id)
+    return holding
+
+
 async def keep(journal: Journal, user: User, note: Kept, put_on_record: Callable[[], Awaitable[object]]) -> NoteItem:
     """Keep a note. The same words again are the note that is there.
 

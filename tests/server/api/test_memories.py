@@ -195,3 +195,31 @@ async def test_all_of_a_memory_is_forgotten_at_once_for_good_and_nothing_of_othe
             assert len(items) == 2
             await it.journal.stores.rebuild(FEATURE.name)
         assert [each["id"] for each in (await it.ask("GET", "/v1/memories", who="bob")).json()["items"]] == [bobs]
+
+
+async def test_what_is_forgotten_with_its_record_leaves_no_run_that_says_it_and_no_note_of_it() -> None:
+    async with application() as it:
+        boat = await told(it.journal, BOAT, "Fine.")
+        note = {"text": "I eat no nuts", "space": "desk"}
+        added = (await it.ask("POST", "/v1/memories", note)).json()
+        nuts = await told(it.journal, "Please remember: I eat no nuts.", "Fine.")
+        search = Reply.of(calls=[ToolCall("c1", "recall", {"query": "boat"})])
+        keep = Reply.of(calls=[ToolCall("c2", "remember", {"quote": BOAT})])
+        agent = Agent(ScriptedModel([search, keep, "Kept."]), name="desk", journal=it.journal, memory="user")
+        holder = (await agent.run("Keep the colour.", principal="ann")).run_id
+        refused = await it.ask("DELETE", "/v1/memories?all=true&space=desk&record=true")
+        assert (refused.status_code, refused.json()["code"]) == (422, "record")
+        async with it.journal.claim(boat):  # somebody goes on with the run
+            busy = await it.ask("DELETE", f"/v1/memories/{boat}?record=true")
+            assert (busy.status_code, busy.json()["code"]) == (409, "busy")
+        assert (await it.ask("GET", f"/v1/memories/{boat}")).status_code == 200
+        assert (await it.ask("DELETE", f"/v1/memories/{boat}?record=true", who="bob")).status_code == 404
+        gone = (await it.ask("DELETE", f"/v1/memories/{boat}?record=true")).json()
+        assert gone == {"id": boat, "items": [boat], "on_record": [], "deleted": [boat, holder]}
+        gone = (await it.ask("DELETE", f"/v1/memories?id={added['id']}&record=true")).json()
+        assert set(gone["deleted"]) == {added["run"], nuts}
+        for _ in range(2):
+            assert (await it.ask("GET", "/v1/memories")).json()["items"] == []
+            await it.journal.stores.rebuild(FEATURE.name)
+        for run_id in (boat, holder, nuts, added["run"]):
+            assert (await it.journal.runs(run_id=(run_id,)))[0].status == "forgotten"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 import typer
@@ -20,13 +20,15 @@ from ...core.errors import Busy, JournalError, UsageError
 from ...core.interfaces import Journal
 from ...core.run.chain import Chain
 from ...core.run.ending import is_last
-from ...core.run.record import Ended, Entry, Record, Started
+from ...core.run.record import Ended, Entry, Noted, Record, Started
 from ...core.run.summary import RunSummary
 from ...core.user import User
 from ...journal.export import faults
 from ...journal.follow import follow, follow_all
 from ...journal.mismatch import mismatch, summary
 from ...journal.named import find_run
+from ...memory.feature import FEATURE as MEMORY
+from ...memory.notes import Kept
 from ...runs.administration import put_on_record
 from ...server.api.runs.comparing import OPERATIONS as COMPARING
 from ...server.api.runs.operations import OPERATIONS as RUNS
@@ -146,8 +148,9 @@ def forget(
     of the user; with --older-than alone, threads to which nobody has added a message since. Where users of several
     tenants have this name, say --tenant.
 
-    The chain of hashes stays and still checks; that it was done, by whom and why is put on record. Branches of a run
-    and summaries of its conversation are runs of their own: they are named, not deleted.
+    The chain of hashes stays and still checks; that it was done, by whom and why is put on record. Branches of a run,
+    summaries of its conversation, and runs that hold a note of its words are runs of their own: they are named, not
+    deleted.
     """
     if not (run_ids or older_than or principal):
         raise UsageError("forget what? Name runs, --older-than 90d or --principal NAME")
@@ -308,7 +311,7 @@ def _agreed(terminal: Terminal, chosen: Sequence[RunSummary]) -> bool:
 
 
 async def _copies(journal: Journal, chosen: Sequence[RunSummary], everything: Sequence[RunSummary]) -> list[str]:
-    """Other runs that hold what these say: branches, and summaries of their conversations."""
+    """Other runs that hold what these say: branches, summaries of their conversations, and notes of their words."""
     gone = {run.run_id for run in chosen}
     talks = {(run.owner, run.conversation) for run in chosen if run.conversation}
     found = []
@@ -318,10 +321,20 @@ async def _copies(journal: Journal, chosen: Sequence[RunSummary], everything: Se
         entries = await journal.read(run.run_id)
         started = _record(entries[0]) if entries else None
         if isinstance(started, Started) and (
-            started.forked in gone or (started.compacts and (run.owner, run.conversation) in talks)
+            started.forked in gone
+            or (started.compacts and (run.owner, run.conversation) in talks)
+            or any(_quotes(journal, entry, gone) for entry in entries)
         ):
             found.append(run.run_id)
     return found
+
+
+def _quotes(journal: Journal, entry: Entry, gone: Collection[str]) -> bool:
+    """Whether an entry holds a note of memory with words that a user said in one of some runs."""
+    if (noted := _record(entry)) is None or not isinstance(noted, Noted) or noted.feature != MEMORY.name:
+        return False
+    kept = journal.record_kinds.read(noted)
+    return isinstance(kept, Kept) and kept.about in gone
 
 
 def _report(terminal: Terminal, done: _Forgetting, *, as_json: bool) -> int:
@@ -335,7 +348,7 @@ def _report(terminal: Terminal, done: _Forgetting, *, as_json: bool) -> int:
     elif not done.busy:
         terminal.note("Nothing is on record that fits.")
     if done.copies:
-        terminal.note("Branches and summaries that hold some of it: {names}", names=" ".join(done.copies))
+        terminal.note("Branches, summaries and notes that hold some of it: {names}", names=" ".join(done.copies))
     if done.busy:
         terminal.error("still being driven, and not forgotten: {names}", names=" ".join(done.busy))
     return FAILED if done.busy else DONE

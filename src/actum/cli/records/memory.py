@@ -28,7 +28,10 @@ ITEMS_AT_ONCE = 200
 @app.command("export")
 def export(
     space: Annotated[
-        str, typer.Option(metavar="NAME", help="Only of this memory space, such as the name of an agent.")
+        str,
+        typer.Option(
+            "--space", "--agent", metavar="NAME", help="Only of this memory space, such as the name of an agent."
+        ),
     ] = "",
     tenant: MeantTenantFlag = None,
     journal: JournalFlag = "",

@@ -33,6 +33,7 @@ from ...memory.items import (
     kind_of,
     listed,
     named,
+    notes_about,
     searched,
     spaces_of,
     switch_memory,
@@ -129,11 +130,23 @@ class ForgetQuery(Struct, frozen=True, forbid_unknown_fields=True):
         id: the run of a turn, or the id of a note.
         all: everything that is remembered in the space until now.
         space: the memory space, such as the name of an agent; empty where there is only one.
+        record: what the runs of these words say is deleted from the record as well; only with an id.
     """
 
     id: Name = ""
     all: bool = False
     space: Name = ""
+    record: bool = False
+
+
+class RecordQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the record is deleted, too.
+
+    Attributes:
+        record: what the runs of these words say is deleted from the record as well.
+    """
+
+    record: bool = False
 
 
 class MemoriesForgotten(Struct, frozen=True, kw_only=True):
@@ -155,11 +168,14 @@ class MemoryForgotten(Struct, frozen=True, kw_only=True):
         id: what was to be forgotten.
         items: the turns and notes that are forgotten: with a note, every turn that says its words.
         on_record: the runs of these turns. They are still on record until the runs themselves are forgotten.
+        deleted: the runs that are deleted from the record as well: those of the turns and notes, those that hold a note
+            of their words, and those that their calls started.
     """
 
     id: str
     items: tuple[str, ...]
     on_record: tuple[str, ...]
+    deleted: tuple[str, ...] = ()
 
 
 async def list_memories(api: Api, asked: ApiRequest[MemoriesQuery, None]) -> ApiReply:
@@ -170,18 +186,22 @@ async def list_memories(api: Api, asked: ApiRequest[MemoriesQuery, None]) -> Api
         if not terms_of(query.query):
             raise Refusal(422, "query", "The query has no words to look for.")
         found = await searched(api.journal, user, query.query, query.limit, query.space, times, query.kind)
-        return ApiReply(MemoryPart(items=tuple(found), next=None))
+        return ApiReply(MemoryPart(items=tuple(found), next=None, spaces=await _spaces(api, user)))
     with cursors():
         behind = read_cursor(query.cursor, tuple[float, str]) if query.cursor else None
     items = await listed(api.journal, user, query.limit + 1, query.space, times, query.kind, behind)
-    part, spaces = items[: query.limit], {} if query.cursor else await spaces_of(api.journal, user)
+    part, spaces = items[: query.limit], () if query.cursor else await _spaces(api, user)
     return ApiReply(
         MemoryPart(
             items=tuple(part),
             next=write_cursor(_place(part[-1])) if len(items) > len(part) else None,
-            spaces=tuple(MemorySpace(space=name, on=on) for name, on in spaces.items()),
+            spaces=spaces,
         )
     )
+
+
+async def _spaces(api: Api, user: User) -> tuple[MemorySpace, ...]:
+    return tuple(MemorySpace(space=name, on=on) for name, on in (await spaces_of(api.journal, user)).items())
 
 
 async def get_memory(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
@@ -226,7 +246,9 @@ async def forget_memories(api: Api, asked: ApiRequest[ForgetQuery, None]) -> Api
     if bool(query.id) == query.all:
         raise Refusal(422, "what", "Say what is to be forgotten: an id, or all.")
     if query.id:
-        return await _forget(api, asked, query.id)
+        return await _forget(api, asked, query.id, with_record=query.record)
+    if query.record:
+        raise Refusal(422, "record", "The record is deleted with an id alone, not with all.")
     user = _user(asked.who)
     space = await _space(api, user, query.space)
 
@@ -237,23 +259,30 @@ async def forget_memories(api: Api, asked: ApiRequest[ForgetQuery, None]) -> Api
     return ApiReply(MemoriesForgotten(space=space, count=count))
 
 
-async def forget_memory(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+async def forget_memory(api: Api, asked: ApiRequest[RecordQuery, None]) -> ApiReply:
     """Never find a turn or a note again, nor what repeats the note."""
-    return await _forget(api, asked, asked.names["id"])
+    return await _forget(api, asked, asked.names["id"], with_record=asked.query.record)
 
 
-async def _forget(api: Api, asked: ApiRequest[Any, Any], id: str) -> ApiReply:
+async def _forget(api: Api, asked: ApiRequest[Any, Any], id: str, *, with_record: bool) -> ApiReply:
     item = await _named(api, asked, id)
+    if with_record:
+        await api.records.check_idle([item.id if isinstance(item, TurnItem) else item.run])
 
     async def put_on_record_here(dropped: Mapping[str, str]) -> None:
         await _put_dropped_on_record(api, asked, item.space, dropped)
 
-    words = item.said if isinstance(item, NoteItem) else ""
-    forgotten = await forget(api.journal, _user(asked.who), item.space, {item.id: words}, put_on_record_here)
+    words, user = item.said if isinstance(item, NoteItem) else "", _user(asked.who)
+    notes = await notes_about(api.journal, user, item.space) if with_record else {}
+    forgotten = await forget(api.journal, user, item.space, {item.id: words}, put_on_record_here)
     runs = [each for each in forgotten if each != item.id or isinstance(item, TurnItem)]
     if isinstance(item, NoteItem) and item.run not in runs:
         runs.append(item.run)  # a person wrote the note down, or the run that kept the note is no turn
-    return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=tuple(runs)))
+    if not with_record:
+        return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=tuple(runs)))
+    holding = [run_id for each in runs for run_id in notes.get(each, ())]
+    gone = await api.records.forget(list(dict.fromkeys([*runs, *holding])), asked.who, "memory forgotten")
+    return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=(), deleted=gone.runs))
 
 
 async def _put_dropped_on_record(api: Api, asked: ApiRequest[Any, Any], space: str, dropped: Mapping[str, str]) -> None:
@@ -366,11 +395,14 @@ def _told(forgotten: MemoryForgotten | MemoriesForgotten, names: Mapping[str, st
         )
         for run in forgotten.on_record
     ]
-    return [*(AnswerText(each, "forgotten") for each in forgotten.items), *left]
+    gone = [AnswerText(each, "deleted from the record") for each in forgotten.deleted]
+    return [*(AnswerText(each, "forgotten") for each in forgotten.items), *gone, *left]
 
 
 _OPTIONS = {
-    "space": CommandOption(metavar="NAME", help="Only of this memory space, such as the name of an agent."),
+    "space": CommandOption(
+        names=("--space", "--agent"), metavar="NAME", help="Only of this memory space, such as the name of an agent."
+    ),
     "kind": CommandOption(help="Only turns, or only notes of this kind."),
     "since": CommandOption(form="time", help="From then on: 24h, 90d, 2026-11-01, 2026-11-01T12:30."),
     "until": CommandOption(form="time", help="Before then."),
@@ -407,8 +439,13 @@ _NOTE = {
     "replaces": "",
     "score": 0.0,
 }
-_SPACE = CommandOption(metavar="NAME", help="The memory space, such as the name of an agent.")
+_SPACE = CommandOption(
+    names=("--space", "--agent"), metavar="NAME", help="The memory space, such as the name of an agent."
+)
 _OF_NOTE = CommandOption(help="A preference is told to the model in every conversation.")
+_FORGETTING = (
+    "With a note goes every turn that says its words. The runs themselves stay on record, unless `record` is said."
+)
 _NAMES = {"id": "The run of a turn, or the id of a note."}
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -465,16 +502,18 @@ OPERATIONS: tuple[Operation, ...] = (
         path="/v1/memories/{id}",
         tag="memories",
         summary="Forget something that is remembered of you: it is never found again.",
-        description="With a note goes every turn that says its words. The runs themselves stay on record.",
+        description=_FORGETTING,
         scopes=("runs",),
         names=_NAMES,
+        query=RecordQuery,
         replies={
             200: AnswerKind(
                 means="It is forgotten.",
                 body=MemoryForgotten,
-                example={"id": RUN, "items": [RUN], "on_record": [RUN]},
+                example={"id": RUN, "items": [RUN], "on_record": [RUN], "deleted": []},
             )
         },
+        errors=(409,),
         handler=forget_memory,
     ),
     Operation(
@@ -508,7 +547,7 @@ OPERATIONS: tuple[Operation, ...] = (
         path="/v1/memories",
         tag="memories",
         summary="Forget something that is remembered of you, or all of it: it is never found again.",
-        description="With a note goes every turn that says its words. The runs themselves stay on record.",
+        description=_FORGETTING,
         scopes=("runs",),
         query=ForgetQuery,
         replies={
@@ -519,7 +558,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 example={"space": "desk", "count": 12},
             )
         },
-        errors=(404,),
+        errors=(404, 409),
         handler=forget_memories,
         is_recorded=True,
         command=Command(
@@ -529,6 +568,7 @@ OPERATIONS: tuple[Operation, ...] = (
             options={
                 "id": CommandOption(metavar="ID", help="The run of a turn, or the id of a note."),
                 "all": CommandOption(help="All that is remembered of you in the memory."),
+                "record": CommandOption(help="Delete what the runs of these words say from the record as well."),
                 "space": _SPACE,
             },
             show=_told,

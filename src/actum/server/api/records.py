@@ -60,6 +60,18 @@ class Recorded(Struct, frozen=True):
         return any(isinstance(entry.record, TaskQueued) for entry in self.entries)
 
 
+class Forgetting(Struct, frozen=True):
+    """What was deleted for good.
+
+    Attributes:
+        runs: the runs, with those that their calls started.
+        records: how many records they had.
+    """
+
+    runs: tuple[str, ...]
+    records: int
+
+
 class Records:
     """A journal, as callers may read it.
 
@@ -135,6 +147,43 @@ class Records:
         for child in await self.journal.runs(parent=run_id, tenant=who.tenant, limit=None):
             found += [child, *await self.children(child.run_id, who)]
         return found
+
+    async def forget(self, run_ids: Sequence[str], who: Identity, why: str) -> Forgetting:
+        """Delete for good what runs say, with the runs that their calls started.
+
+        Args:
+            run_ids: the runs, which the caller may delete.
+            who: the caller.
+            why: stays on record.
+
+        Raises:
+            Refusal: a run is under way, or the record is signed. Of a run that is known to be under way nothing is
+                deleted.
+        """
+        chosen = dict.fromkeys(run_ids)
+        for run_id in run_ids:
+            chosen |= {child.run_id: None for child in await self.children(run_id, who)}
+        await self.check_idle(list(chosen))
+        records = 0
+        for run_id in reversed(chosen):
+            try:
+                records += await self.journal.forget(run_id, who.principal or "user", why)
+            except UsageError:
+                raise Refusal(
+                    409, "not_forgotten", "This can not be deleted now: a run is under way, or the record is signed."
+                ) from None
+        return Forgetting(tuple(chosen), records)
+
+    async def check_idle(self, run_ids: Sequence[str]) -> None:
+        """Check that nobody drives some runs.
+
+        Raises:
+            Refusal: a run is under way.
+        """
+        if await self.journal.driven(run_ids):
+            raise Refusal(
+                409, "busy", "A run that would be deleted is under way. Cancel the run first.", retry_after=1.0
+            )
 
 
 def no_agent(recorded: Recorded) -> UsageError:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ...agents.conversation import history
-from ...core.errors import JournalError, UsageError
+from ...core.errors import JournalError
 from ...core.identity import Identity
 from ...core.json import Json
 from ...core.message import Message, Reply, ToolMessage, UserMessage
@@ -275,23 +275,8 @@ async def forget_session(api: Api, asked: ApiRequest[OwnerQuery, None]) -> ApiRe
     """Delete for good what the runs of a conversation say, with the runs that their calls started."""
     owner = _owner(asked.who, asked.query.owner)
     runs = await _runs_of(api.records, asked.names["id"], owner, asked.who)
-    chosen = {run.run_id: None for run in runs}
-    for run in runs:
-        chosen |= {child.run_id: None for child in await api.records.children(run.run_id, asked.who)}
-    busy = await api.journal.driven(list(chosen))
-    if busy:
-        raise Refusal(409, "busy", "A run of this session is under way. Cancel it first.", retry_after=1.0)
-    records = 0
-    for run_id in reversed(chosen):
-        try:
-            records += await api.journal.forget(run_id, asked.who.principal or "user", "session forgotten")
-        except UsageError:
-            raise Refusal(
-                409,
-                "not_forgotten",
-                "This session can not be forgotten now: a run is under way, or the record is signed.",
-            ) from None
-    return ApiReply(SessionForgotten(id=asked.names["id"], runs=len(chosen), records=records))
+    gone = await api.records.forget([run.run_id for run in runs], asked.who, "session forgotten")
+    return ApiReply(SessionForgotten(id=asked.names["id"], runs=len(gone.runs), records=gone.records))
 
 
 def _owner(who: Identity, owner: str | None) -> str:

@@ -23,7 +23,7 @@ from typing import Protocol
 from ...core.errors import JournalError, UsageError
 from ...core.run.noted import RecordKinds
 from ...core.run.record import FORMAT, Entry, Noted, Record, Started
-from ...core.stores import RecordPlace, RecordView, RunView, Transaction
+from ...core.stores import ABOUT_RUN, RecordPlace, RecordView, RunView, Transaction
 from ..database import Database
 from ..writer import Writer
 
@@ -40,6 +40,7 @@ _OVER = """SELECT followed.run_id, runs.tenant, runs.principal, runs.status FROM
     WHERE feature = ? AND runs.status IN ('done', 'stopped', 'failed') AND EXISTS (
         SELECT 1 FROM entries WHERE entries.run_id = followed.run_id AND entries.number >= followed.taken)"""
 _STARTED = "SELECT run_id, payload, salt, digest FROM entries WHERE number = 0 AND length(payload) > 0"
+_EMPTY = "SELECT 1 FROM entries WHERE run_id = ? AND number = 0 AND length(payload) = 0"
 _IN_ORDER = f"{_OVER} ORDER BY runs.ended, runs.place LIMIT ?"
 _OF_RUN = """SELECT number, at, payload, salt, digest FROM entries
     WHERE run_id = ? AND (number = 0 OR kind IN ('ended', 'noted')) ORDER BY number"""
@@ -58,6 +59,9 @@ class Past(Protocol):
 
     def over(self) -> Iterable[str]:
         """The runs that are over, in the order in which they ended."""
+
+    def is_forgotten(self, run_id: str) -> bool:
+        """Whether the words of a run were deleted."""
 
     def ended_run(self, run_id: str) -> RunRecords | None:
         """What is taken in of a run; None where the run is not over, or not there any more."""
@@ -307,7 +311,14 @@ class DatabaseViews:
         for view in self._views.get(noted.feature, ()):
             if isinstance(record, view.record):
                 for row in view.rows(record, place):
-                    transaction.put(view.table, row)
+                    if not self._is_forgotten(database, getattr(row, ABOUT_RUN, None)):
+                        transaction.put(view.table, row)
+
+    def _is_forgotten(self, database: Database, run_id: str | None) -> bool:
+        """Whether the words of a run were deleted, with which its rows go."""
+        if run_id is None:
+            return False
+        return bool(database.execute(_EMPTY, (run_id,))) if self._past is None else self._past.is_forgotten(run_id)
 
 
 def _record(number: int, sealed: Sequence[object]) -> Record | None:
