@@ -15,8 +15,8 @@ UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --gen
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
 # Without coverage, which makes in-process tests take three times as long; `make coverage` measures it.
-# Four workers on two cores: two thirds of the time of a test that talks to a server is waiting.
-PYTEST := $(BIN)/pytest -n 4 --dist worksteal --no-cov
+# Five workers on two cores: two thirds of the time of a test that talks to a server is waiting.
+PYTEST := $(BIN)/pytest --forks 5 --no-cov
 # Tests that start no server and, but for a few, no process; all of them take less than a minute together.
 QUICK := $(addprefix tests/,core schema policy journal call protocols test_each.py test_layers.py test_public_names.py)
 

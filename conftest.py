@@ -19,6 +19,7 @@ from hypothesis import settings
 
 from tests.cost import Costs
 from tests.endurance import Endurance, Volume, is_unchanged, share
+from tests.forked import Forks
 from tests.packages import Installing, installing
 from tests.postgres import PostgresServer, postgres_server
 
@@ -35,14 +36,22 @@ for name in list(os.environ):
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# What a test approves or logs in to is no state of the person's; processes that a test starts inherit the folder.
-STATE = tempfile.mkdtemp(prefix="actum-state-")
-atexit.register(shutil.rmtree, STATE, ignore_errors=True)
-os.environ["XDG_STATE_HOME"] = os.environ["XDG_CONFIG_HOME"] = STATE
+
+def own_state() -> None:
+    """What a test approves or logs in to is no state of the person's; the processes of a test inherit the folder."""
+    folder = tempfile.mkdtemp(prefix="actum-state-")
+    maker = os.getpid()
+    atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == maker else None)
+    os.environ["XDG_STATE_HOME"] = os.environ["XDG_CONFIG_HOME"] = folder
+
+
+own_state()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Costs(), "costs")
+    if config.getoption("forks") > 1:
+        config.pluginmanager.register(Forks(config.getoption("forks"), own_state), "forks")
     endurance = config.getoption("endurance")
     if endurance is not None:
         Volume.whole = True
@@ -53,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--forks", type=int, default=0, help="run the tests in this number of processes")
     # No test may need another one to run before it: `--order-seed 7` runs them in a random order, always the same.
     parser.addoption("--order-seed", type=int, help="run the files, and the tests in each file, in a random order")
     parser.addoption(
