@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -31,7 +31,7 @@ from ...core.identity import Identity
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonProblem, parse
 from ...core.language.sentence import Sentence
-from ...core.process.worker_thread import off_loop
+from ...core.process.worker_thread import LARGE, off_loop
 from ...core.run.ids import new_id
 from ...features.feature import NO_FEATURES, FeatureSet
 from ...features.operation import AnswerKind, ApiFile, ApiReply, ApiRequest, Operation
@@ -112,12 +112,14 @@ class ApiRoutes:
         operations = [*OPERATIONS, *recorded(features)]
         self.api.offers = offered(operations)
         self.file_bytes = {each.path: each.file_bytes for each in operations if each.file_bytes}
-        self._document = whole_document(features)
+        describing = _Document(features)
+        if features.scopes:  # a mistake in the operation of a stranger ends the start, not a later request
+            describing.made()
         self._routes: list[BaseRoute] = [
             Route(path, endpoint=_Place(self.api, self.streams, {each.method.upper(): each for each in operations}))
             for path, operations in by_path(operations).items()
         ]
-        self._routes.append(Route("/openapi.json", endpoint=_Document(self._document)))
+        self._routes.append(Route("/openapi.json", endpoint=describing))
         self._routes.append(Route("/v1/{rest:path}", endpoint=_nowhere))
 
     @property
@@ -184,20 +186,20 @@ def whole_document(features: FeatureSet = NO_FEATURES) -> bytes:
 
 
 class _Document:
-    """Answers the document.
+    """Answers the document, which is made when it is first asked for: that takes as long as the rest of the start.
 
     Args:
-        body: the document.
+        features: those that are on.
     """
 
-    def __init__(self, body: bytes) -> None:
-        self._body = body
+    def __init__(self, features: FeatureSet) -> None:
+        self.made = cache(partial(whole_document, features))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             await _refuse(scope, send, _wrong_method(("GET",)))
         else:
-            await _send(send, 200, self._body, b"application/json")
+            await _send(send, 200, await off_loop(LARGE + 1, self.made), b"application/json")
 
 
 async def _nowhere_app(scope: Scope, receive: Receive, send: Send) -> None:
