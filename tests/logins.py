@@ -85,7 +85,7 @@ class Browser:
 
     async def authorize(self, url: str) -> str:
         self.opened.append(url)
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient() as client:
             return self._before((await client.get(url)).headers["location"])
 
 
@@ -116,7 +116,7 @@ class World:
         )
 
     async def call(self, oauth: OAuth, **headers: str) -> int:
-        async with httpx2.AsyncClient(auth=oauth, trust_env=False) as client:
+        async with httpx2.AsyncClient(auth=oauth) as client:
             return (await client.post(self.server.url, json={"method": "x"}, headers=headers)).status_code
 
 

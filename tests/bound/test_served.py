@@ -52,7 +52,7 @@ async def house(folder: Path) -> AsyncIterator[tuple[httpx2.AsyncClient, Receive
         (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
         async with (
             served(folder, settings=SETTINGS) as server,
-            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S, trust_env=False) as client,
+            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S) as client,
         ):
             yield client, receiver
 

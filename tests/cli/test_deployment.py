@@ -124,7 +124,7 @@ async def test_two_servers_and_a_worker_start_by_the_commands_of_compose_and_sha
                 while (await asyncio.to_thread(subprocess.run, healthy, capture_output=True)).returncode:  # noqa: ASYNC110
                     await asyncio.sleep(0.2)
         headers = {"authorization": f"Bearer {values['ACTUM_KEY']}", "host": "actum.example.com"}
-        async with httpx2.AsyncClient(headers=headers, timeout=HANGS_S, trust_env=False) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=HANGS_S) as http:
             body = {"arguments": {"expression": "2 + 3"}, "execute_async": True}
             accepted = await http.post(f"http://127.0.0.1:{ports[0]}/v1/tools/calculate/call", json=body)
             assert accepted.status_code == 202, accepted.text

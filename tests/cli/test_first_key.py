@@ -72,7 +72,7 @@ async def test_a_server_wants_keys_from_the_moment_that_another_process_made_the
     began, at = asyncio.Event(), ("--journal", journal)
     async with (
         serving(tmp_path, *words, journal=journal) as origin,
-        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client,
+        httpx2.AsyncClient(timeout=HANGS_S) as client,
     ):
         listening = asyncio.create_task(listen(client, f"{origin}/sse", began))
         call = asyncio.create_task(client.post(f"{origin}/mcp", json=WAIT, headers=HEADERS))
@@ -120,7 +120,7 @@ async def test_a_kill_between_the_first_key_and_the_next_request_opens_nothing(
     adds = ["-m", "actum", "keys", "add", "ci", "--journal", journal]
     make = [sys.executable, *(adds if who == "the server" else ["-c", KILLED, journal])]
     env = {**PATHS, "HOME": str(tmp_path)}
-    async with httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
+    async with httpx2.AsyncClient(timeout=HANGS_S) as client:
         async with serving(tmp_path, "serve", journal=journal) as origin:
             assert (await client.get(f"{origin}/v1/tools")).status_code == 200
             process = await warm.start(*make, cwd=tmp_path, env=env, stdout=-3, stderr=-3)
@@ -155,7 +155,7 @@ async def test_a_server_whose_journal_is_gone_lets_nobody_in_and_says_so(
     headers = {"authorization": f"Bearer {key}"} if keyed else {}
     async with (
         serving(tmp_path, "serve") as origin,
-        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S, base_url=origin, headers=headers) as client,
+        httpx2.AsyncClient(timeout=HANGS_S, base_url=origin, headers=headers) as client,
     ):
         assert (await client.get("/v1/tools")).status_code == 200
         assert (await client.get("/readyz")).text == "yes\n"
@@ -186,7 +186,7 @@ async def test_a_file_that_is_gone_or_broken_opens_nothing_and_is_told(
     (tmp_path / "actum.toml").write_text('policy = "policy.toml"\n')
     async with (
         serving(tmp_path, "serve") as origin,
-        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S, base_url=origin) as client,
+        httpx2.AsyncClient(timeout=HANGS_S, base_url=origin) as client,
     ):
 
         async def outcome() -> str:

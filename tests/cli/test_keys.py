@@ -115,7 +115,7 @@ def test_the_first_start_that_others_reach_makes_a_key_for_a_person_and_the_next
         body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         headers = {"accept": "application/json, text/event-stream"}
         statuses = [
-            httpx2.post(f"http://127.0.0.1:{port}/mcp", json=body, headers=headers | more, trust_env=False).status_code
+            httpx2.post(f"http://127.0.0.1:{port}/mcp", json=body, headers=headers | more).status_code
             for more in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Bearer {text}"})
         ]
         assert statuses[:2] == [401, 401]

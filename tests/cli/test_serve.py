@@ -140,7 +140,7 @@ def command(folder: Path, *words: str) -> str:
 async def test_it_says_where_it_is_and_serves_mcp_old_and_new_beside_its_own_pages(tmp_path: Path) -> None:
     async with (
         served(tmp_path, "--key-env", "THE_KEY") as server,
-        httpx2.AsyncClient(base_url=server.origin, trust_env=False) as client,
+        httpx2.AsyncClient(base_url=server.origin) as client,
     ):
         assert f"{server.origin}/mcp" in "".join(server.said)
         headers = {"Authorization": f"Bearer {KEY}"}
@@ -161,7 +161,7 @@ async def test_it_says_where_it_is_and_serves_mcp_old_and_new_beside_its_own_pag
 
 
 async def test_told_to_end_it_takes_nothing_new_ends_streams_and_lets_a_call_finish(tmp_path: Path) -> None:
-    async with served(tmp_path) as server, httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
+    async with served(tmp_path) as server, httpx2.AsyncClient(timeout=HANGS_S) as client:
         listening = asyncio.create_task(_listen(client, f"{server.origin}/sse"))
         call = asyncio.create_task(client.post(f"{server.origin}/mcp", json=WAIT, headers=HEADERS))
         await until((tmp_path / "begun").exists)
@@ -187,7 +187,7 @@ async def _listen(client: httpx2.AsyncClient, url: str) -> str:
 
 
 async def test_a_second_signal_ends_it_at_once_and_the_call_is_left_on_record(tmp_path: Path) -> None:
-    async with served(tmp_path) as server, httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
+    async with served(tmp_path) as server, httpx2.AsyncClient(timeout=HANGS_S) as client:
         call = asyncio.create_task(client.post(f"{server.origin}/mcp", json=WAIT, headers=HEADERS))
         await until((tmp_path / "begun").exists)
         server.process.send_signal(signal.SIGTERM)
@@ -213,7 +213,7 @@ async def test_a_second_signal_ends_it_at_once_and_the_call_is_left_on_record(tm
 async def test_what_is_under_way_for_too_long_is_broken_off(tmp_path: Path) -> None:
     async with (
         served(tmp_path, settings="[serve]\nend_s = 1\n") as server,
-        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client,
+        httpx2.AsyncClient(timeout=HANGS_S) as client,
     ):
         call = asyncio.create_task(client.post(f"{server.origin}/mcp", json=WAIT, headers=HEADERS))
         await until((tmp_path / "begun").exists)
@@ -233,7 +233,7 @@ async def test_settings_are_read_anew_when_it_is_told_to_and_broken_ones_change_
 
     async with (
         served(tmp_path, settings="[serve.limits]\nbody_bytes = 100\n") as server,
-        httpx2.AsyncClient(base_url=server.origin, trust_env=False) as client,
+        httpx2.AsyncClient(base_url=server.origin) as client,
     ):
 
         async def too_large() -> bool:

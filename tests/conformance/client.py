@@ -45,7 +45,7 @@ class Follower:
     redirect_uri = "http://localhost:3000/callback"
 
     async def authorize(self, url: str) -> str:
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient() as client:
             return (await client.get(url)).headers["location"]
 
 

@@ -89,7 +89,7 @@ async def test_a_key_revoked_by_a_command_is_dead_at_two_servers_within_a_second
     machine = Machine(tmp_path, place)
     ci = (await machine.types("keys", "add", "ci", "--tool", "crm_*", "--expires", "1d")).strip()
     other = json.loads(await machine.types("keys", "add", "other", "--json"))["key"]
-    async with httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
+    async with httpx2.AsyncClient(timeout=HANGS_S) as client:
 
         async def listed(url: str, key: str) -> list[str] | int:
             """The tools that a key is shown, or why not."""

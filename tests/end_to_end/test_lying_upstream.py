@@ -141,7 +141,7 @@ async def house(folder: Path, lie: Lie, *, tls: bool = False) -> AsyncIterator[W
         variables = {"ACTUM_SECRET_WEBHOOK": "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", **trusted}
         async with (
             served(folder, "--tools", "liars.py:tools", settings=SETTINGS.format(**places), **variables) as server,
-            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S, trust_env=False) as client,
+            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S) as client,
         ):
             yield WebApplication(client, keys, upstream)
 

@@ -132,7 +132,7 @@ class Machine:
         server = Server(process)
         try:
             server.origin = await server.heard()
-            async with httpx2.AsyncClient(base_url=server.origin, trust_env=False, timeout=HANGS_S) as client:
+            async with httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S) as client:
                 server.client = client
                 yield server
         finally:
@@ -228,7 +228,7 @@ async def test_curl_and_mcp_clients_of_both_eras_use_one_port_and_the_list_shows
         modes: tuple[ConnectMode, ...] = ("legacy", "auto")
         for mode in modes:
             async with (
-                httpx2.AsyncClient(headers={"authorization": f"Bearer {ci}"}, trust_env=False) as http,
+                httpx2.AsyncClient(headers={"authorization": f"Bearer {ci}"}) as http,
                 Client(streamable_http_client(f"{server.origin}/mcp", http_client=http), mode=mode) as client,
             ):
                 assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
@@ -364,7 +364,7 @@ async def test_a_run_of_the_command_line_or_of_mcp_is_cancelled_by_a_server(mach
             begun.unlink()
 
         async with (
-            httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}, trust_env=False) as http,
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}) as http,
             Client(streamable_http_client(f"{one.origin}/mcp", http_client=http), mode="auto") as client,
         ):
             called = asyncio.create_task(client.call_tool("wait", {}))

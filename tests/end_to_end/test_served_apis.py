@@ -135,7 +135,7 @@ async def test_two_users_of_a_server_each_call_an_api_with_a_credential_of_their
 
             async def by_mcp(user: str) -> str:
                 async with (
-                    httpx2.AsyncClient(headers={"authorization": f"Bearer {keys[user]}"}, trust_env=False) as http,
+                    httpx2.AsyncClient(headers={"authorization": f"Bearer {keys[user]}"}) as http,
                     Client(streamable_http_client(f"{server.origin}/mcp", http_client=http)) as client,
                 ):
                     called = await client.call_tool("crm_who_am_i", {})

@@ -85,7 +85,7 @@ class Place(NamedTuple):
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if key:
             headers["authorization"] = f"Bearer {key}"
-        async with httpx.AsyncClient(timeout=HANGS_S, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=HANGS_S) as client:
             sent = None if body is None else msgspec.json.encode(body)
             headers = {"content-type": "application/json", **headers}
             answer = await client.request(method, f"{self.url}{path}", content=sent, headers=headers)

@@ -83,7 +83,7 @@ async def desk(log: AccessLog, metrics: Metrics) -> AsyncIterator[tuple[httpx2.A
     application = WebApplication([door], settings, metrics=metrics, access_log=log)
     async with (
         serving(application.app) as origin,
-        httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=HANGS_S) as client,
+        httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
     ):
         client.headers["authorization"] = "Bearer a-key-of-ann"
         yield client, kept

@@ -130,7 +130,7 @@ async def served(folder: Path, approver: str, kind: str) -> AsyncIterator[Served
         ).application
         async with (
             serving(application.app) as url,
-            httpx2.AsyncClient(base_url=url, trust_env=False, timeout=HANGS_S) as client,
+            httpx2.AsyncClient(base_url=url, timeout=HANGS_S) as client,
         ):
             yield Served(url, client, tokens)
 

@@ -66,7 +66,7 @@ async def server(
     application = WebApplication([api], settings, who=ROOT, clock=clock)
     async with (
         serving(application.app) as origin,
-        httpx2.AsyncClient(base_url=origin, trust_env=False) as client,
+        httpx2.AsyncClient(base_url=origin) as client,
     ):
         yield Browser(client, browsers)
 

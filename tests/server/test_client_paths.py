@@ -140,7 +140,7 @@ async def test_no_path_of_a_clients_tool_is_looked_up_on_the_server(tmp_path: Pa
         settings = f'model = "{model.url}#m"\npolicy = "policy.toml"\n[serve]\nhold_s = 0\n[agents.desk]\n'
         async with (
             doors_open(machine.cwd, settings) as place,
-            httpx2.AsyncClient(base_url=place.url, timeout=HANGS_S, trust_env=False) as client,
+            httpx2.AsyncClient(base_url=place.url, timeout=HANGS_S) as client,
         ):
             for number, (path, body) in enumerate(DOORS):
                 for case, (arguments, given) in enumerate(cases if number == 0 else cases[:3]):

@@ -190,14 +190,14 @@ def whole(folder: Path) -> bytes:
 
 
 def browser(origin: str, **headers: str) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(base_url=origin, headers=headers, trust_env=False)
+    return httpx2.AsyncClient(base_url=origin, headers=headers)
 
 
 async def back(client: httpx2.AsyncClient, path: str = "/login") -> str:
     """Begin to log in, and let the issuer send the browser back: the address at which it arrives."""
     sent = await client.get(path)
     assert sent.status_code == 303, sent.text
-    async with httpx2.AsyncClient(trust_env=False) as elsewhere:
+    async with httpx2.AsyncClient() as elsewhere:
         return str((await elsewhere.get(sent.headers["location"])).headers["location"])
 
 
@@ -503,7 +503,7 @@ async def test_under_https_no_neighbour_can_plant_a_cookie(tmp_path: Path) -> No
             assert (
                 world.public + "/login/callback" in parse_qs(urlsplit(sent.headers["location"]).query)["redirect_uri"]
             )
-            async with httpx2.AsyncClient(trust_env=False) as elsewhere:
+            async with httpx2.AsyncClient() as elsewhere:
                 answer = await elsewhere.get(sent.headers["location"])
             way = answer.headers["location"].replace(world.public, here)
             arrived = await ann.get(way, headers={"cookie": kept.partition(";")[0]})

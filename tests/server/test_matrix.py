@@ -384,7 +384,7 @@ async def served(folder: Path) -> AsyncIterator[Served]:
         stored=entered.stored,
     )
     app = serving_.application.app
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url, trust_env=False, timeout=HANGS_S) as client:
+    async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=HANGS_S) as client:
         yield Served(bank, journal, app.routes, client)
 
 

@@ -62,7 +62,7 @@ async def scraping(metrics: Metrics) -> AsyncIterator[Callable[[], Awaitable[Sam
     """Read the counts over and over."""
     async with (
         serving(metrics_app(metrics, "127.0.0.1")) as origin,
-        httpx2.AsyncClient(base_url=origin, trust_env=False) as client,
+        httpx2.AsyncClient(base_url=origin) as client,
     ):
 
         async def scraped() -> Samples:
@@ -77,7 +77,7 @@ async def test_requests_runs_and_calls_are_counted_by_what_came_of_them() -> Non
     policy = Rules(Rule("deny", tools="barred", when="false"), Rule("deny", tools="barred"), default="allow")
     service = McpService([add, fail, barred], journal=journal, policy=policy)
     application = WebApplication([service.door()], WebApplicationSettings(), metrics=metrics)
-    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin) as client:
         async with McpConnection(McpServer(name="x", url=f"{origin}/mcp", transport="http"), era="modern") as way:
             added: list[JsonObject] = [{"a": 1, "b": 2}, {"a": 3, "b": 4}, {"a": "no number"}]
             for arguments in added:
@@ -111,13 +111,13 @@ async def test_requests_runs_and_calls_are_counted_by_what_came_of_them() -> Non
 async def test_the_counts_have_an_address_of_their_own_and_no_other_name_there() -> None:
     async with (
         serving(metrics_app(Metrics(), "127.0.0.1")) as origin,
-        httpx2.AsyncClient(base_url=origin, trust_env=False) as client,
+        httpx2.AsyncClient(base_url=origin) as client,
     ):
         assert samples((await client.get("/metrics")).text)["actum_runs_started_total", frozenset()] == 0
         assert (await client.get("/metrics", headers={"host": "evil.example"})).status_code == 421
         assert (await client.get("/mcp")).status_code == 404
     application = WebApplication([], metrics=Metrics(), shows_metrics=False)
-    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin) as client:
         assert (await client.get("/metrics")).status_code == 404
 
 

@@ -69,7 +69,7 @@ async def test_a_stream_ends_within_a_second_of_its_key_and_a_call_under_way_fin
     async with (
         app.streams.watched(),
         serving(app) as url,
-        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client,
+        httpx2.AsyncClient(timeout=HANGS_S) as client,
     ):
 
         async def read(name: str, began: asyncio.Event) -> str:
@@ -108,7 +108,7 @@ async def test_an_answer_that_is_only_read_ends_with_its_key_also_when_it_was_as
     async with (
         app.streams.watched(),
         serving(app) as url,
-        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client,
+        httpx2.AsyncClient(timeout=HANGS_S) as client,
         client.stream("POST", f"{url}/read", headers={"x-key": "one"}) as answer,
     ):
         pieces = answer.aiter_text()
@@ -131,7 +131,7 @@ async def test_a_stream_whose_key_nobody_can_look_up_ends(caplog: pytest.LogCapt
     async with (
         app.streams.watched(),
         serving(app) as url,
-        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client,
+        httpx2.AsyncClient(timeout=HANGS_S) as client,
     ):
         answer = await client.get(f"{url}/events", headers={"x-key": "one"})
     assert answer.text == "data: 1\n\n"

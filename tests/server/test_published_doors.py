@@ -155,7 +155,7 @@ class Town(Struct, frozen=True):
     @asynccontextmanager
     async def mcp(self, who: str, mode: ConnectMode = "auto", **more: Any) -> AsyncIterator[Client]:  # noqa: ANN401
         async with (
-            httpx2.AsyncClient(headers=self.headers(who), trust_env=False, timeout=HANGS_S) as http,
+            httpx2.AsyncClient(headers=self.headers(who), timeout=HANGS_S) as http,
             Client(streamable_http_client(f"{self.url}/mcp", http_client=http), mode=mode, **more) as client,
         ):
             yield client

@@ -251,7 +251,7 @@ async def test_a_key_uses_its_tools_and_cannot_tell_a_forbidden_tool_from_an_unk
     access = Access(verifier=StoredKeys(store), resource="http://us")
     async with (
         serving(McpService([crm_find, pay_list]).app(access=access)) as url,
-        httpx2.AsyncClient(trust_env=False) as client,
+        httpx2.AsyncClient() as client,
     ):
 
         async def names(text: str) -> list[str]:
@@ -323,7 +323,7 @@ async def test_a_key_that_one_process_revoked_is_dead_at_the_servers_of_others_w
     caplog.set_level(logging.DEBUG)
     text, key = new_key("ci")
     other, other_key = new_key("other")
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient() as client:
 
         async def status(url: str, shown: str = text) -> int:
             return (await asked(client, url, shown, "tools/list")).status_code

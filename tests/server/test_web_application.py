@@ -113,7 +113,7 @@ async def opened(
     http = partial(PatientProtocol, counted=Connections(limits or ConnectionLimits(header_bytes_max=2_000)))
     async with (
         serving(application.app, http=http) as origin,
-        httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=HANGS_S) as client,
+        httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
     ):
         yield origin, client
 

@@ -105,7 +105,7 @@ class Office:
         environment = {"PYTHONPATH": str(self.folder)}
         async with (
             served(self.folder, "--tools", "work.py", settings=SETTINGS, **environment) as server,
-            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S, trust_env=False) as client,
+            httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S) as client,
         ):
             yield server, client
 

@@ -214,7 +214,7 @@ async def test_readyz_and_metrics_tell_of_a_broker_that_is_away_or_hangs_and_are
             )
             async with (
                 serving(served.application.app) as origin,
-                httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=5) as client,
+                httpx2.AsyncClient(base_url=origin, timeout=5) as client,
             ):
 
                 async def until_ready(text: str) -> None:

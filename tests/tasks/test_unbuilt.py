@@ -71,7 +71,7 @@ async def test_a_file_beside_the_settings_takes_the_place_of_no_library_in_the_p
     try:
         line = await server.heard("actum serves at")
         url = next(word.rstrip(",") for word in line.split() if "://" in word)
-        async with httpx2.AsyncClient(base_url=url, timeout=HANGS_S, trust_env=False) as client:
+        async with httpx2.AsyncClient(base_url=url, timeout=HANGS_S) as client:
             asked = {"arguments": {"a": 2, "b": 3}, "execute_async": True}
             task = (await client.post("/v1/tools/add/call", json=asked)).json()["task_id"]
             told = (await client.get(f"/v1/tasks/{task}", params={"wait": "30"})).json()

@@ -52,7 +52,7 @@ class Browser:
         return True
 
     async def _follow(self, url: str) -> httpx2.Response:
-        async with httpx2.AsyncClient(trust_env=False, follow_redirects=True) as client:
+        async with httpx2.AsyncClient(follow_redirects=True) as client:
             return await client.get(url)
 
 

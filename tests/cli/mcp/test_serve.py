@@ -109,7 +109,7 @@ async def test_it_is_reached_over_http_with_a_key(tools: Path) -> None:
 async def test_it_ends_although_somebody_listens(era: McpEra, tools: Path) -> None:
     client_info = {"name": "t", "version": "1"}
     accept = {"accept": "application/json, text/event-stream"}
-    async with reached(tools) as (process, url), httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client:
+    async with reached(tools) as (process, url), httpx2.AsyncClient(timeout=HANGS_S) as client:
         if era == "legacy":
             hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info}
             message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}

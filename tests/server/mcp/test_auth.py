@@ -67,7 +67,7 @@ async def test_the_server_lets_in_whom_we_know_and_tells_others_where_to_go(
     body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     async with (
         serving(McpService([]).app(access=access)) as origin,
-        httpx2.AsyncClient(headers=headers, trust_env=False) as client,
+        httpx2.AsyncClient(headers=headers) as client,
     ):
 
         async def status(bearer: str) -> tuple[int, str]:
@@ -90,7 +90,7 @@ async def test_the_server_lets_in_whom_we_know_and_tells_others_where_to_go(
 
 async def test_a_server_with_keys_of_its_own_names_no_issuer(clock: FakeClock) -> None:
     app = McpService([]).app(access=Access(verifier=Keys([], clock=clock)))
-    async with serving(app) as origin, httpx2.AsyncClient(trust_env=False) as client:
+    async with serving(app) as origin, httpx2.AsyncClient() as client:
         answer = await client.post(f"{origin}/mcp", json={})
         assert answer.status_code == 401
         assert "resource_metadata" not in answer.headers["www-authenticate"]

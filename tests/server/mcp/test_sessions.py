@@ -77,7 +77,7 @@ async def session(service: McpService, access: Access | None = None, key: str = 
     headers = {**ACCEPT, "authorization": f"Bearer {key}"} if key else ACCEPT
     async with (
         served(service, access or Access()) as url,
-        httpx2.AsyncClient(trust_env=False, timeout=HANGS_S) as client,
+        httpx2.AsyncClient(timeout=HANGS_S) as client,
     ):
         opened = await client.post(url, json=HELLO, headers=headers)
         way = Way(client, url, {**headers, "mcp-session-id": opened.headers["mcp-session-id"]})

@@ -103,7 +103,7 @@ async def gateway(
     application = WebApplication([door], settings, metrics=metrics, access_log=access_log)
     async with (
         serving(application.app) as origin,
-        httpx2.AsyncClient(base_url=origin, trust_env=False, timeout=HANGS_S) as client,
+        httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
     ):
         yield Gateway(origin, client, lines)
 

@@ -64,7 +64,7 @@ async def opened(access: Access | None = None) -> AsyncIterator[tuple[httpx2.Asy
     answers = Answers()
     door = ModelRoutes(NAMES, passer=answers, executor=answers)
     application = WebApplication([door], WebApplicationSettings(access=access or Access(), body_bytes_max=2_000))
-    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin) as client:
         yield client, answers
 
 
@@ -206,7 +206,7 @@ async def test_every_route_wants_a_key_with_the_scope_and_refuses_in_its_own_for
     answers = Answers()
     door = ModelRoutes(NAMES, passer=answers, executor=answers, scopes=("models",))
     application = WebApplication([door], WebApplicationSettings(access=Access(verifier=Keys([own[1], weak[1]]))))
-    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin) as client:
         for route in door.routes:
             assert isinstance(route, Route)
             path = route.path.replace("{model:path}", "fast").replace("{rest:path}", "nowhere")

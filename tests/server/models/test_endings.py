@@ -300,7 +300,7 @@ class Paying:
         await self._begun.wait()
         (run,) = await server.journal.runs()
         headers = {"authorization": f"Bearer {server.keys['ann']}"}
-        async with httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S, trust_env=False) as http:
+        async with httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S) as http:
             assert (await http.post(f"/v1/runs/{run.run_id}/cancel", json={}, headers=headers)).status_code == 200
 
 

@@ -371,7 +371,7 @@ async def test_a_client_that_hangs_up_ends_the_request_upstream_before_and_in_th
     for answers in ([b""], [STREAM, WORDS[0], b""]):
         server = RawServer(answers)
         async with server.serving() as url, gateway({"fast": upstream(url)}) as (origin, _, lines):
-            async with httpx2.AsyncClient(base_url=origin, trust_env=False) as leaving:
+            async with httpx2.AsyncClient(base_url=origin) as leaving:
                 body = {**CHAT_BODY, "stream": len(answers) > 1}
                 asking = asyncio.create_task(_read_a_piece(leaving, body, until_first=len(answers) > 1))
                 await asyncio.wait_for(server.came.wait(), HANGS_S)

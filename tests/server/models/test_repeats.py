@@ -37,7 +37,7 @@ async def post(
     server: Desk, body: object, key: str = "ann", path: str = "/v1/chat/completions", **headers: str
 ) -> httpx2.Response:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    async with httpx2.AsyncClient(base_url=server.url, trust_env=False) as client:
+    async with httpx2.AsyncClient(base_url=server.url) as client:
         return await client.post(path, json=body, headers={"authorization": f"Bearer {server.keys[key]}", **named})
 
 

@@ -21,7 +21,7 @@ def texts(request: Request) -> list[str]:
 
 
 async def raw(server: Desk, method: str, path: str, key: str = "ann") -> httpx2.Response:
-    async with httpx2.AsyncClient(base_url=server.url, trust_env=False) as client:
+    async with httpx2.AsyncClient(base_url=server.url) as client:
         return await client.request(method, path, headers={"authorization": f"Bearer {server.keys[key]}"})
 
 

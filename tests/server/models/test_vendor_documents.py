@@ -191,9 +191,7 @@ async def test_answers_of_agents_are_those_of_the_vendors_documents_as_well() ->
     for name, script in scripts.items():
         async with desk(script, [total, pay], policy=Rules(Rule("ask", ["pay"]))) as server:
             auth = {"authorization": f"Bearer {server.keys['ann']}"}
-            async with httpx2.AsyncClient(
-                base_url=server.url, headers=auth, trust_env=False, timeout=HANGS_S
-            ) as client:
+            async with httpx2.AsyncClient(base_url=server.url, headers=auth, timeout=HANGS_S) as client:
                 for api in BODIES:
                     for stream in (False, True):
                         path, body = asked_for(api, stream=stream)
@@ -218,9 +216,7 @@ async def test_objects_of_the_assistants_api_are_those_of_the_vendors_document()
 
     async with desk(says, []) as server:
         auth = {"authorization": f"Bearer {server.keys['ann']}"}
-        async with httpx2.AsyncClient(
-            base_url=f"{server.url}/v1", headers=auth, trust_env=False, timeout=HANGS_S
-        ) as client:
+        async with httpx2.AsyncClient(base_url=f"{server.url}/v1", headers=auth, timeout=HANGS_S) as client:
 
             async def told(schema: str, path: str, body: JsonObject | None = None) -> dict[str, Any]:
                 answer = await (client.get(path) if body is None else client.post(path, json=body))

@@ -165,7 +165,7 @@ async def test_a_person_who_answers_at_our_own_api_lets_the_held_request_go_on()
         async def answered() -> None:
             await until(lambda: inbox(server.journal))
             (waiting,) = await inbox(server.journal)
-            async with httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+            async with httpx2.AsyncClient(base_url=server.url) as http:
                 path = f"/v1/approvals/{waiting.asked.id}"
                 headers = {"authorization": f"Bearer {server.keys['approver']}"}
                 answer = await http.post(path, json={"verdict": "approve"}, headers=headers)

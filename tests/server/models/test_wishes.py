@@ -71,7 +71,7 @@ async def ask(server: Desk, api: str, more: dict[str, object], *, stream: bool =
         path = path.replace(":generateContent", ":streamGenerateContent?alt=sse")
     elif stream:
         more = {**more, "stream": True}
-    async with httpx2.AsyncClient(base_url=server.url, trust_env=False, timeout=HANGS_S) as http:
+    async with httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S) as http:
         return await http.post(path, json={**body, **more}, headers=headers)
 
 
