@@ -22,7 +22,7 @@ from actum.sandbox.jail import Jail, JailLimits
 from actum.sandbox.layers import layers, start
 from actum.sandbox.process import JailReport
 from actum.toolsets.code import CodeRunner
-from actum.transport.process import descendants, start_of
+from actum.transport.process_tree import descendants, start_of
 
 from .loop import Row
 

@@ -20,7 +20,7 @@ from actum.sandbox.linux import landlock_abi
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.code import code_tools
-from actum.transport.process import descendants, start_of
+from actum.transport.process_tree import descendants, start_of
 from tests.toolsets.mcp.test_stdio import until
 
 pytestmark = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")

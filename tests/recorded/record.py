@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import lzma
-import os
 import re
 import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,12 +35,15 @@ DATABASES = {"sqlite": HERE / "runs.sqlite.xz", "postgres": HERE / "runs.sql.xz"
 LEDGERS = {name: HERE / f"ledger.{name}.txt" for name in DATABASES}
 
 
-def killed_behind(records: int, entries: Callable[[], int]) -> Callable[[], None]:
+def killed_behind(
+    records: int, entries: Callable[[], int], sign: signal.Signals = signal.SIGKILL
+) -> Callable[[], None]:
     """What a journal calls before it writes a record: kills this process behind so many records.
 
     Args:
         records: how many may be written.
         entries: how many are in the database.
+        sign: what the process gets; by default it is killed.
     """
     before, written = entries(), 0
 
@@ -49,7 +52,7 @@ def killed_behind(records: int, entries: Callable[[], int]) -> Callable[[], None
         if written == records:
             while entries() < before + records:
                 time.sleep(0.001)
-            os.kill(os.getpid(), signal.SIGKILL)
+            signal.pthread_kill(threading.get_ident(), sign)
         written += 1
 
     return look

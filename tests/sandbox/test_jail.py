@@ -26,7 +26,7 @@ from actum.storage.pins import PinStore
 from actum.storage.secret_file import SecretFile
 from actum.storage.secret_key import KEY_FILE_VARIABLE, EnvironmentKey, KeyringKey
 from actum.storage.sqlite import SQLiteJournal
-from actum.transport.process import descendants, start_of
+from actum.transport.process_tree import descendants, start_of
 from tests.patience import HANGS_S
 from tests.toolsets.mcp.test_stdio import until
 

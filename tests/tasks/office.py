@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from actum.compose.agents import make_runner
@@ -20,7 +20,7 @@ from actum.core.run.task import Backoff, TaskLine, TaskOptions
 from actum.runs.options import RunOptions
 from actum.tasks.dispatcher import Dispatcher
 from actum.tasks.queue import TaskQueue, TaskView
-from actum.transport.process import start_of
+from actum.transport.process_tree import PROC, start_of
 from tests import warm
 from tests.patience import HANGS_S
 from tests.tasks.service import DISPATCHERS, environment_of, settings_of
@@ -108,3 +108,10 @@ async def until(is_so: Callable[[], bool]) -> None:
 def is_gone(pid: str) -> bool:
     """Whether a process has ended."""
     return not start_of(int(pid))
+
+
+def is_stopped(pid: str) -> bool:
+    """Whether a process is there and was stopped, by SIGSTOP."""
+    with suppress(OSError):
+        return (PROC / pid / "stat").read_text("ascii", "replace").rpartition(")")[2].split()[0] == "T"
+    return False

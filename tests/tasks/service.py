@@ -27,7 +27,7 @@ from actum.tasks.children import LocalSettings
 from actum.tasks.dispatcher import Dispatcher, DispatcherState
 
 TOOLS = """
-import os, signal, subprocess, sys, time
+import os, signal, subprocess, sys, threading, time
 from pathlib import Path
 from actum import Context, tool
 
@@ -66,6 +66,14 @@ def stubborn() -> str:
     note("stubborn", os.getpid(), child.pid)
     time.sleep(600)
     return "never"
+
+@tool(effects={"read"})
+def halt() -> str:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    note("halt", os.getpid(), child.pid)
+    signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # this thread at once, and so all others
+    note("went on")
+    return "went on"
 
 @tool(effects={"read"})
 def slow(seconds: float) -> str:

@@ -12,7 +12,7 @@ import pytest
 from actum.core.run.task import TaskOptions
 from tests.broker import BrokerServer
 from tests.storage.conftest import Store
-from tests.tasks.office import SOON, Office, is_gone, until
+from tests.tasks.office import SOON, Office, is_gone, is_stopped, until
 from tests.tasks.service import DISPATCHERS
 
 
@@ -85,9 +85,11 @@ async def test_a_running_task_is_cancelled_by_another_process_of_the_journal(off
 async def test_a_server_that_is_killed_takes_its_children_along_and_the_next_goes_on(office: Office) -> None:
     with office.server() as server:
         line = await office.accept("slow", TaskOptions(max_retries=1, backoff=SOON), seconds=600.0)
-        (pid,) = await office.wrote("slow")
+        halted = await office.accept("halt")
+        pids = [*await office.wrote("slow"), *await office.wrote("halt")]
+        await until(lambda: is_stopped(pids[1]))
         server.send_signal(signal.SIGKILL)
-        await until(lambda: is_gone(pid))
+        await until(lambda: all(is_gone(pid) for pid in pids))
     queued = await office.accept("look", what="left")
     assert (await office.queue.look(line.run_id)).line.state == "running"
     async with office.dispatching():
@@ -96,6 +98,8 @@ async def test_a_server_that_is_killed_takes_its_children_along_and_the_next_goe
         view = await office.queue.look(line.run_id)
         assert [each.error for each in view.attempts] == ["worker_lost", ""]
         await office.queue.cancel(line.run_id)
+        lost = (await office.ended(halted)).line
+        assert (lost.state, lost.error, office.ledger("went")) == ("failed", "worker_lost", [])
 
 
 @pytest.mark.row("P5")

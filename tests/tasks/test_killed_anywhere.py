@@ -6,6 +6,7 @@ settled and gone on with here, as the next server would.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -19,11 +20,14 @@ from actum.core.run.chain import verify
 from actum.core.run.record import InputRequested, Intended
 from actum.storage.place import open_journal
 from tests.endurance import share
+from tests.patience import HANGS_S
 from tests.recorded.story import MEANT, Ledger
 from tests.tasks.killed import Died, Task, Where
+from tests.tasks.office import is_stopped
 
 EVERY = share(1, 6)
 """Each such place is tried."""
+POLL_S = 0.005
 
 
 class Killer:
@@ -79,6 +83,19 @@ async def ended(task: Task) -> None:
     await journal.close()
 
 
+async def freed(task: Task, pid: int) -> None:
+    """Wait until another process may claim what a process drives. By then the process has to be gone."""
+    journal = open_journal(task.place)
+    names = [run.run_id for run in await journal.runs(limit=None)]
+    for _ in range(int(HANGS_S / POLL_S)):
+        if not await journal.driven(names):
+            break
+        await asyncio.sleep(POLL_S)
+    assert not await journal.driven(names), task
+    assert not is_stopped(str(pid)), task
+    await journal.close()
+
+
 @pytest.mark.row("C7")
 @pytest.mark.row("P5")
 @pytest.mark.endurance("src/actum/tasks", "src/actum/workflow", "src/actum/runs", "src/actum/call", "src/actum/storage")
@@ -95,4 +112,23 @@ async def test_a_task_whose_process_is_killed_anywhere_loses_nothing_and_does_no
         if died == "ended":
             break
         assert died == f"killed by {signal.SIGKILL.value}"
+    assert number > len(MEANT["workflow"])
+
+
+@pytest.mark.row("P5")
+@pytest.mark.endurance("src/actum/tasks", "src/actum/workflow", "src/actum/runs", "src/actum/transport/process_tree.py")
+@pytest.mark.parametrize("where", ["behind a record", "before an effect"])
+async def test_a_task_whose_stopped_process_loses_its_server_is_gone_before_another_goes_on(
+    where: Where, place: str, tmp_path: Path, killer: Killer
+) -> None:
+    for number in range(1, 200, share(1, 12)):
+        task = Task(place, str(tmp_path / "ledger"), f"stopped-{number}", where, number, is_stopped=True)
+        died = killer.kill(task)
+        word, _, pid = died.partition(" ")
+        if word == "stopped":
+            await freed(task, int(pid))
+        await ended(task)
+        if word == "ended":
+            break
+        assert word == "stopped", died
     assert number > len(MEANT["workflow"])

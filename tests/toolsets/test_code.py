@@ -23,7 +23,7 @@ from actum.sandbox.linux import landlock_abi
 from actum.testing import ScriptedModel
 from actum.toolsets.code import CodeRunner, code_tools, find_node
 from actum.toolsets.scripts import ScriptToolset
-from actum.transport.process import descendants, start_of
+from actum.transport.process_tree import descendants, start_of
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")

@@ -22,7 +22,7 @@ from actum.sandbox.linux import landlock_abi
 from actum.testing import ScriptedModel
 from actum.toolsets.code import code_tools
 from actum.toolsets.monty import MontyRunner
-from actum.transport.process import descendants, start_of
+from actum.transport.process_tree import descendants, start_of
 
 from .mcp.test_stdio import until
 

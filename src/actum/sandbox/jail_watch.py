@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from ..transport.process import Child, signal_group
+from ..transport.process import Child
+from ..transport.process_tree import signal_group
 from .disk_use import lying_in
 from .jail import JailLimits
 

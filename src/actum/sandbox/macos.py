@@ -20,7 +20,8 @@ from contextlib import asynccontextmanager
 import anyio
 from msgspec import Struct
 
-from ..transport.process import Child, signal_group, start_child
+from ..transport.process import Child, start_child
+from ..transport.process_tree import signal_group
 from .jail_watch import JailWatch, ProcessTable, processes_of_ps
 from .process import ENDING, JailedCommand, JailedProcess, JailReport
 from .work_folder import PATH, JailPlace, furnished

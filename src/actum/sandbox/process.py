@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..transport.egress import Egress
-from ..transport.process import KILL, Child, Ending
+from ..transport.process import Child, Ending
+from ..transport.process_tree import KILL
 from .jail import Jail
 
 ENDING: Ending = ((signal.SIGTERM, 5.0), (KILL, 2.0))

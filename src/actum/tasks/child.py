@@ -3,8 +3,9 @@
 Each line is one JSON message. The server sends how to build agents (`Hello`), then one `TaskOrder` at a time; the child
 answers each with a `TaskReport`. What tools print goes to the standard error: the pipe of reports is kept from them.
 
-When the input ends, the server is gone: the child kills its whole group at once, itself included. What it was doing is
-on record as any attempt whose process was lost.
+When the input ends, the server is gone: the child kills its whole group at once, itself included. A child that is
+stopped or hears of nothing is killed by the keeper (`transport/process_keeper.py`). What it was doing is on record as
+any attempt whose process was lost.
 """
 
 from __future__ import annotations

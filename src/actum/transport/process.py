@@ -2,7 +2,9 @@
 
 What a child starts usually stays in the group of the child, and a group is ended by one signal. A grandchild that made
 a group of its own is found in two more ways, where the machine has `/proc`: it stands below the child in the tree of
-processes, or it carries the mark that each child finds in its environment (`MARK`).
+processes, or it carries the mark that each child finds in its environment (`process_tree.MARK`).
+
+A child does not outlive this process, also where this process is killed with -9: `process_keeper.py`.
 
 This module knows nothing of what the pipes carry. MCP's messages are in `toolsets/mcp/stdio.py`.
 
@@ -14,26 +16,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import secrets
 import signal
 from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import TypeAlias
 
 import anyio
 
+from .process_keeper import KEEPER
+from .process_tree import KILL, MARK, descendants, marked, send, signal_group, start_of
+
 log = logging.getLogger("actum.process")
 
-MARK = "ACTUM_CHILD"
-"""The variable by which everything that a child started is found, unless the variable was removed."""
 CHUNK = 65_536
 
 Ending: TypeAlias = Sequence[tuple[signal.Signals | None, float]]
-KILL: signal.Signals = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""SIGKILL. Windows has no such signal, and this module is imported there, too."""
 ENDING: Ending = ((None, 2.0), (signal.SIGTERM, 2.0), (KILL, 2.0))
 """How a child is ended, and the seconds that each step is given: its input is closed, then its group is signalled."""
 LEFT_S = 0.5
@@ -41,7 +39,6 @@ LEFT_S = 0.5
 POLL_S = 0.01
 ROUNDS = 20
 """How often strays are looked for again, as a stray may start another while it is being killed."""
-PROC = Path("/proc")
 
 
 class Child:
@@ -100,8 +97,7 @@ class Child:
             if not left:
                 return
             for pid, _start in left:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, KILL)
+                send(pid, KILL)
             await anyio.sleep(POLL_S)
         log.warning("what process %d started does not end", self.pid)
 
@@ -109,13 +105,13 @@ class Child:
         """Let go of the child, at once: it is killed if it runs, and the pipes are closed."""
         if not self.exited.is_set():
             for pid, _ in descendants(self.pid):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, KILL)
+                send(pid, KILL)
             signal_group(self.pid, KILL)
         for fd in range(3):  # a grandchild may hold the pipes open for ever
             pipe = self._transport.get_pipe_transport(fd)
             if pipe is not None:
                 pipe.close()
+        KEEPER.remove(self.pid)
         if self.exited.is_set():  # before, `close` would take the exit code away
             self._transport.close()
 
@@ -129,7 +125,8 @@ async def start_child(
         command: the program and its arguments.
         env: the whole environment of the child.
         cwd: the folder that the child starts in; empty for ours.
-        marked: the child and what it starts carry `MARK`. A launcher that ends its own tree needs no mark.
+        marked: the child and what it starts carry `MARK`. A launcher needs no mark that ends its own tree, also when it
+            loses its parent.
         limit: the most bytes that are buffered before the pipes are read.
 
     Returns:
@@ -159,6 +156,7 @@ async def start_child(
                 await protocol.exited.wait()
                 transport.close()
         raise
+    KEEPER.add(transport.get_pid(), mark)
     return Child(transport, protocol, mark)
 
 
@@ -172,66 +170,3 @@ class _Protocol(SubprocessStreamProtocol):
     def process_exited(self) -> None:
         super().process_exited()
         self.exited.set()
-
-
-# Groups and the tree of processes -------------------------------------------------------------------------------------
-
-
-def signal_group(group: int, sign: signal.Signals | None) -> bool:
-    """Send a signal to a group, or none, and tell whether anything is left of the group."""
-    try:
-        os.killpg(group, sign or 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's by now, or a zombie
-        return False
-    return True
-
-
-def descendants(pid: int) -> set[tuple[int, str]]:
-    """The processes below a process, each with the moment of its start, as a number may be given again."""
-    parents: dict[int, list[tuple[int, str]]] = {}
-    for each in _pids():
-        fields = _stat(each)
-        if fields is not None:
-            parents.setdefault(int(fields[1]), []).append((each, fields[19]))
-    found: set[tuple[int, str]] = set()
-    above = [pid]
-    while above:
-        for child in parents.get(above.pop(), ()):
-            if child not in found:
-                found.add(child)
-                above.append(child[0])
-    return found
-
-
-def marked(mark: str) -> set[tuple[int, str]]:
-    """The processes whose environment carries this mark, each with the moment of its start."""
-    wanted = f"{MARK}={mark}".encode()
-    found = set()
-    for pid in _pids():
-        with suppress(OSError):
-            if wanted in (PROC / str(pid) / "environ").read_bytes().split(b"\0"):
-                found.add((pid, start_of(pid)))
-    return {stray for stray in found if stray[1]}
-
-
-def start_of(pid: int) -> str:
-    """When a process was started, in ticks since the machine was; empty where the process has ended."""
-    fields = _stat(pid)
-    return "" if fields is None or fields[0] in "ZX" else fields[19]
-
-
-def _pids() -> list[int]:
-    try:
-        return [int(each.name) for each in PROC.iterdir() if each.name.isdecimal()]
-    except OSError:
-        return []
-
-
-def _stat(pid: int) -> list[str] | None:
-    """The fields of `/proc/PID/stat` from the state on: a name may hold spaces and brackets."""
-    try:
-        return (PROC / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-    except OSError:
-        return None

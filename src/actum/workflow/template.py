@@ -7,7 +7,6 @@ the size of the text are bounded from outside. The child is warm: it is started 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import struct
 import sys
@@ -16,6 +15,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.json import JsonObject
+from ..transport.process import Child, start_child
 from .pure import NodeFailed
 
 TEXT_BYTES_MAX = 1_000_000
@@ -25,7 +25,8 @@ IDLE_S = 30.0
 MEMORY_BYTES_MAX = 512 * 1024 * 1024
 
 _CHILD = f"""\
-import json, struct, sys
+import json, os, struct, sys
+os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 try:
     import resource
     resource.setrlimit(resource.RLIMIT_AS, ({MEMORY_BYTES_MAX}, {MEMORY_BYTES_MAX}))
@@ -94,7 +95,7 @@ class TemplateWriter:
 
     def __init__(self, seconds_max: float = SECONDS_MAX) -> None:
         self._seconds_max = seconds_max
-        self._child: asyncio.subprocess.Process | None = None
+        self._child: Child | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turn: asyncio.Lock | None = None
         self._leaving: asyncio.TimerHandle | None = None
@@ -143,24 +144,15 @@ class TemplateWriter:
     def _leave(self) -> None:
         """Nobody wants a text any more: a workflow that was opened for one run has nobody who closes it."""
         child, self._child = self._child, None
-        if child is not None and child.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                child.kill()
+        if child is not None:
+            child.close()
 
-    async def _started(self) -> asyncio.subprocess.Process:
-        if self._child is not None and self._child.returncode is None:
+    async def _started(self) -> Child:
+        if self._child is not None and not self._child.exited.is_set():
             return self._child
         path = os.pathsep.join(each for each in sys.path if each)
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-c",
-            _CHILD,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={"PYTHONPATH": path},
-        )
-        self._child = child
+        self._leave()
+        child = self._child = await start_child([sys.executable, "-c", _CHILD], env={"PYTHONPATH": path})
         said = await _exchange(child, msgspec.json.encode({"template": "", "values": {}, "escapes": False}))
         if "error" in said:
             raise UsageError("template nodes need Jinja2: pip install 'actum[workflow]'")
@@ -170,15 +162,12 @@ class TemplateWriter:
         if self._leaving is not None:
             self._leaving.cancel()
         child, self._child = self._child, None
-        if child is not None and child.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                child.kill()
-            await child.wait()
+        if child is not None:
+            child.close()
+            await child.exited.wait()
 
 
-async def _exchange(child: asyncio.subprocess.Process, data: bytes) -> dict[str, str]:
-    assert child.stdin is not None
-    assert child.stdout is not None
+async def _exchange(child: Child, data: bytes) -> dict[str, str]:
     child.stdin.write(struct.pack(">I", len(data)) + data)
     await child.stdin.drain()
     (size,) = struct.unpack(">I", await child.stdout.readexactly(4))

@@ -24,7 +24,7 @@ from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.jail import UNSEEN, OpenedOutside, home_of, unfit_for_jail, unreadable_files
 from actum.toolsets.mcp.toolset import McpToolset
-from actum.transport.process import descendants, start_of
+from actum.transport.process_tree import descendants, start_of
 from tests.peers import install
 
 from .test_stdio import called, said, until
