@@ -200,7 +200,7 @@ class Site:
                     self._lead(inside, page)
         renderer = self._markdown.renderer
         parts = [
-            _coloured(token) if token.type == "fence" else renderer.render([token], self._markdown.options, {})
+            _coloured(token) if token.tag == "code" else renderer.render([token], self._markdown.options, {})
             for token in tokens
         ]
         html = "".join(parts)
