@@ -602,6 +602,44 @@ async def test_a_call_that_is_made_again_goes_on_with_the_runs_that_it_had_begun
     assert len(await firm.children()) == 3
 
 
+async def test_a_run_that_the_code_of_a_call_branches_off_is_a_child_and_is_branched_off_once() -> None:
+    """What the first run did after the branch asks a person, who is asked by the run above."""
+    tries: list[str] = []
+
+    def of(name: str) -> Way:
+        def way(firm: Firm) -> Callable[..., object]:
+            async def act() -> str:
+                whose: Agent | Workflow = getattr(firm, name)
+                tries.append(await whose.fork("first", 0))
+                if len(tries) == 1:
+                    raise Unavailable("Come again.")
+                return (await whose.resume(tries[-1])).text
+
+            return act
+
+        return way
+
+    for name in ("helper", "flow"):
+        for policy, paid in ((None, 2), (DENY, 1)):
+            tries.clear()
+            firm = Firm(of(name), policy, own=True, clock=FakeClock(auto=True))
+            assert firm.own_journal is not None
+            first = firm.helper.run("Pay", run_id="first") if name == "helper" else firm.flow.run({}, run_id="first")
+            assert (await first).status == "done"
+            result = await firm.run()
+            if paid == 2:
+                assert (result.status, len(firm.paid)) == ("paused", 1), name
+                result = await firm.boss.resume("r", {result.pending[0].id: YES})
+            assert (result.status, len(firm.paid), len(set(tries))) == ("done", paid, 1), (name, policy)
+            (child,) = [each for each in await firm.children() if each.forked]
+            assert (child.parent, child.forked, child.fork_at) == ("r", "first", 0), name
+            assert child.bound == (("boss",) if policy is not None else ()), name
+            alone = await getattr(firm, name).fork("first", 0)
+            began = (await firm.own_journal.read(alone))[0].record
+            assert isinstance(began, Started)
+            assert began.parent == "", "a fork outside of a call is nobody's child"
+
+
 KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Generic, Literal, Unpack, cast
 
 import msgspec
 
-from ..call.asking.inbox import records_of
 from ..call.choice import Choice
 from ..call.limits.limits import Limits
 from ..core.budget import Price
@@ -35,7 +34,7 @@ from ..core.policy import Answer, Approver, Defence, Policy
 from ..core.process.worker_thread import off_loop
 from ..core.run.ids import new_id
 from ..core.run.plan import UPDATE_PLAN
-from ..core.run.record import AgentChanged, Started, TaskQueued, ToolsChanged
+from ..core.run.record import AgentChanged, Started, TaskQueued
 from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
 from ..core.tool import named_tools
@@ -44,7 +43,6 @@ from ..core.user import User
 from ..dialects.base import Dialect
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
-from ..journal.secrets import copied, words_of
 from ..memory.items import MemoryItem, checked_count, checked_query, searched
 from ..memory.latest import Times
 from ..memory.memory import Memory, MemoryWord, read_memory
@@ -54,13 +52,18 @@ from ..policy.mandate import Mandate
 from ..policy.outside import OutsideText
 from ..runs.below import (
     acts_for,
+    answers_of,
     below,
     check_not_begun,
+    forked,
     from_agent,
     handed_down,
     id_below,
+    id_of_fork,
     is_begun,
     on_behalf,
+    said_by,
+    seen_above,
     told_above,
 )
 from ..runs.given_tools import Toolish
@@ -75,7 +78,7 @@ from ..scores.score import ScoreGiven
 from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .arguments import check_arguments, check_prices
-from .branch import branch
+from .branch import branch, take_over
 from .brief import Brief
 from .citing import Citing, with_quote
 from .compaction import Summarizer, sum_up_if_long
@@ -534,14 +537,9 @@ class Agent(AgentParts, Generic[Output]):
             begins=begins,
             stopping=stopping,
         )
-        shared = journal.is_shared
-        return await agent._go_on(
-            run_id,
-            lambda state: records_of(state, answers or {}, is_shared=shared),
-            setting,
-            by=principal or "",
-            is_own=True,
-        )
+        said = partial(answers_of, answers=answers or {}, above=above, is_shared=journal.is_shared)
+        result = await agent._go_on(run_id, said, setting, by=principal or "", is_own=True)
+        return await seen_above(result, journal, above)
 
     async def fork(
         self,
@@ -581,19 +579,22 @@ class Agent(AgentParts, Generic[Output]):
             UsageError: a run can not be branched off there.
         """
         conversation = checked_text("conversation", conversation)
-        agent = self.in_force()
-        await agent.runner.check_user(run_id, principal, tenant)
-        agent = await agent._of_run(checked_id(run_id), agent.journal)
-        entries = sound(run_id, await agent.journal.read(checked_id(run_id)))
+        above, agent = call_under_way(), self.in_force()
+        journal = await agent.runner.journal_of(run_id, above)
+        await agent.runner.check_user(run_id, principal, tenant, journal)
+        agent = await agent._of_run(run_id, journal)
+        entries = sound(run_id, await journal.read(run_id))
         if question is not None:
-            question = with_attachments(UserMessage.of(question), (), await handles_before(agent.journal, entries))
+            question = with_attachments(said_by(question, above), (), await handles_before(journal, entries))
         records = branch(run_id, entries, at, question, result)
-        new = new_id("run") if new_run is None else checked_id(new_run)
+        new = id_of_fork(new_run, above, agent.name, run_id, at, question, result)
         digest, tools = await agent.runner.shown_first()
-        async with agent.journal.claim(new), talking(agent.journal, records[0].owning_user, conversation):
-            if await agent.journal.read(new):
+        async with journal.claim(new), talking(journal, records[0].owning_user, conversation):
+            if above is not None and await is_begun(new, journal, above):
+                return new
+            if await journal.read(new):
                 raise UsageError("there is a run {new!r} already", new=new)
-            keep_tools(agent.journal, digest, tools)
+            keep_tools(journal, digest, tools)
             started = msgspec.structs.replace(
                 records[0],
                 agent=agent.name,
@@ -603,8 +604,6 @@ class Agent(AgentParts, Generic[Output]):
                 limits=agent.runner.limits_recorded,
                 settings=agent.settings.recorded,
                 conversation=conversation,
-                parent="",
-                bound=(),
                 forked=run_id,
                 fork_at=at,
                 request=request,
@@ -617,12 +616,7 @@ class Agent(AgentParts, Generic[Output]):
                 mandate=None if question is not None else records[0].mandate,
                 **({"agent_digest": "", "agent_parts": {}} | await agent._recorded()),
             )
-            words = await words_of(agent.journal, run_id, records)
-            for record in (started, *records[1:]):
-                changed = isinstance(record, ToolsChanged | AgentChanged)  # both are this agent's from here on
-                own = ToolsChanged(digest) if changed else copied(agent.journal, new, record, words)
-                agent.journal.append(new, own)
-            await agent.journal.sync(new)
+            await take_over(journal, run_id, new, (forked(started, above), *records[1:]), digest)
         return new
 
     async def compact(

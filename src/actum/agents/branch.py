@@ -13,9 +13,11 @@ from msgspec import structs
 
 from ..core.call import TextPart, ToolResult
 from ..core.errors import UnknownName, UsageError
+from ..core.interfaces import Journal
 from ..core.message import Message, UserMessage
 from ..core.run.ids import new_id
 from ..core.run.record import (
+    AgentChanged,
     CallCompleted,
     CallRefused,
     CallsRequested,
@@ -29,8 +31,10 @@ from ..core.run.record import (
     TaskQueued,
     TaskRetrying,
     TaskStarted,
+    ToolsChanged,
 )
 from ..journal.recording import CallRef
+from ..journal.secrets import copied, words_of
 from .conversation import media
 
 
@@ -136,3 +140,20 @@ def _with_result(record: Record, at: int, result: str | ToolResult) -> Record:
     return CallCompleted(
         record.cause, record.index, other, elapsed=record.elapsed, detail="another result, in a branch"
     )
+
+
+async def take_over(journal: Journal, run_id: str, new: str, records: Sequence[Record], tools: str = "") -> None:
+    """Put the records of a branch on record.
+
+    Args:
+        journal: where both runs are written down.
+        run_id: the run that is branched off from.
+        new: the branch.
+        records: of the branch.
+        tools: the digest of the tools of the agent that goes on, which holds from the beginning; empty for a workflow.
+    """
+    words = await words_of(journal, run_id, records)
+    for record in records:
+        changed = tools and isinstance(record, ToolsChanged | AgentChanged)
+        journal.append(new, ToolsChanged(tools) if changed else copied(journal, new, record, words))
+    await journal.sync(new)

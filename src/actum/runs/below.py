@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
+from ..call.asking.inbox import records_of
 from ..core.errors import InDoubt
 from ..core.event import ChildEvent, Event, RunResult
 from ..core.interfaces import Context, InputRequired, Journal
 from ..core.json import JsonObject
 from ..core.message import Message, UserMessage
-from ..core.run.ids import child_id
+from ..core.policy import Answer
+from ..core.run.ids import child_id, new_id
 from ..core.run.record import InputGiven, InputRequested, Started
 from ..journal.recording import RunState
 from .options import Emit, Options, RunOptions
+from .recorded import checked_id
+
+_Said = TypeVar("_Said", bound=Message)
+Result = TypeVar("Result", bound=RunResult[Any])
+"""Of a run, whatever its output is."""
 
 
 def on_behalf(given: Options, above: Context | None) -> Options:
@@ -66,6 +74,37 @@ def below(started: Started, above: Context) -> Started:
     )
 
 
+def forked(started: Started, above: Context | None) -> Started:
+    """The first record of a run that branches off from another, which may have had a parent of its own.
+
+    Args:
+        started: the record; its parent is the other run's.
+        above: the call whose code branches off; None where the run stands on its own.
+    """
+    alone = msgspec.structs.replace(started, parent="", bound=())
+    return alone if above is None else below(msgspec.structs.replace(alone, trace=""), above)
+
+
+def id_of_fork(given: str | None, above: Context | None, *words: object) -> str:
+    """The id of a run that branches off: the given one, else a new one, and within a call the same when the call is
+    made again.
+
+    Args:
+        given: what the caller wants it to be called.
+        above: the call whose code branches off; None where there is none.
+        words: what the run is branched off with.
+    """
+    if given is not None:
+        return checked_id(given)
+    return new_id("run") if above is None else id_below(above, "fork", *words)
+
+
+def said_by(question: str | UserMessage, above: Context | None) -> UserMessage:
+    """Another question of a user, or of the code of a call."""
+    said = UserMessage.of(question)
+    return said if above is None else _from_agent(said)
+
+
 def from_agent(said: Sequence[Message]) -> tuple[Message, ...]:
     """Messages that the code of a call gives to a run below, in the place of the user's words. The code may have them
     from a model, so that they are no origin of values.
@@ -73,7 +112,7 @@ def from_agent(said: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(map(_from_agent, said))
 
 
-def _from_agent(said: Message) -> Message:
+def _from_agent(said: _Said) -> _Said:
     if isinstance(said, UserMessage) and said.source == "user":
         return msgspec.structs.replace(said, source="agent")
     return said
@@ -102,10 +141,31 @@ def handed_down(answers: Mapping[str, InputGiven], state: RunState) -> list[Inpu
     ]
 
 
+def answers_of(
+    state: RunState, *, answers: Mapping[str, str | Answer], above: Context | None, is_shared: bool
+) -> list[InputGiven]:
+    """What a run is told that is gone on with: by the program, and by the call that the run works for.
+
+    Args:
+        state: of the run.
+        answers: what the program says.
+        above: the call whose code goes on with the run; None where there is none.
+        is_shared: others may have answered meanwhile; see `Journal.is_shared`.
+    """
+    given = records_of(state, answers, is_shared=is_shared)
+    if above is None or state.beginning().parent != above.run_id:
+        return given
+    known = {answer.id for answer in given}
+    return [*given, *(each for each in handed_down(above.answers, state) if each.id not in known)]
+
+
 async def is_begun(run_id: str, journal: Journal, above: Context) -> bool:
     """Whether an earlier attempt at a call began this run."""
-    if above.attempt == 1:
-        return False
+    return above.attempt > 1 and await is_below(run_id, journal, above)
+
+
+async def is_below(run_id: str, journal: Journal, above: Context) -> bool:
+    """Whether a run works for the run of this call."""
     entries = (await journal.read(run_id))[:1]
     return bool(entries and entries[0].payload) and RunState(entries).beginning().parent == above.run_id
 
@@ -139,6 +199,17 @@ def told_above(result: RunResult) -> None:
     """
     if result.status == "paused":
         raise InputRequired(result.pending[0], result.run_id)
+
+
+async def seen_above(result: Result, journal: Journal, above: Context | None) -> Result:
+    """How a run stands that was gone on with, for the code that did so.
+
+    Raises:
+        InputRequired: the run works for the run of this call, and waits.
+    """
+    if above is not None and await is_below(result.run_id, journal, above):
+        told_above(result)
+    return result
 
 
 async def check_not_begun(run_id: str, agent: str, own: Journal, above: Context) -> None:

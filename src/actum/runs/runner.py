@@ -21,7 +21,6 @@ import msgspec
 from msgspec import Struct
 
 from ..call.asking.asker import LiveApprover
-from ..call.asking.inbox import records_of
 from ..call.asking.posted import take_posted
 from ..call.choice import ALL, Choice
 from ..call.limits.breaker import Breakers
@@ -61,7 +60,18 @@ from ..journal.secrets import write_answer, write_request
 from ..policy.origins import OriginIndex
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
-from .below import acts_for, below, handed_down, id_below, is_begun, on_behalf, telling_above, told_above
+from .below import (
+    acts_for,
+    answers_of,
+    below,
+    handed_down,
+    id_below,
+    is_begun,
+    on_behalf,
+    seen_above,
+    telling_above,
+    told_above,
+)
 from .caller_access import CallerAccess, RevokedKeys
 from .cancel_watch import CancelWatch
 from .captured import captured
@@ -566,9 +576,9 @@ class Runner:
             begins=begins,
             stopping=stopping,
         )
-        return await self._resumed(
-            run_id, lambda state: records_of(state, answers or {}, is_shared=journal.is_shared), setting
-        )
+        said = partial(answers_of, answers=answers or {}, above=above, is_shared=journal.is_shared)
+        result = await self._resumed(run_id, said, setting)
+        return await seen_above(result, journal, above)
 
     async def _resumed(self, run_id: str, answers: Answers, setting: Setting) -> RunResult:
         async with self.taken_up(run_id, answers, setting) as state:

@@ -18,9 +18,8 @@ from typing import TypedDict, Unpack, cast
 import msgspec
 from msgspec import structs
 
-from ..agents.branch import branch
+from ..agents.branch import branch, take_over
 from ..agents.conversation import history_of
-from ..call.asking.inbox import records_of
 from ..call.asking.posted import take_posted
 from ..call.limits.limits import Limits
 from ..core.budget import Price
@@ -44,10 +43,20 @@ from ..core.secrets.store import SecretSource
 from ..core.under_way import call_under_way
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
-from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
 from ..policy.lineage import From
-from ..runs.below import below, handed_down, id_below, is_begun, on_behalf, told_above
+from ..runs.below import (
+    answers_of,
+    below,
+    forked,
+    handed_down,
+    id_below,
+    id_of_fork,
+    is_begun,
+    on_behalf,
+    seen_above,
+    told_above,
+)
 from ..runs.given_tools import Toolish
 from ..runs.options import ConversationOptions, Emit, RunOptions
 from ..runs.recorded import checked_id, sound
@@ -418,9 +427,9 @@ class Workflow:
             begins=begins,
             stopping=stopping,
         )
-        shared = journal.is_shared
-        result = await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
-        return await self._waited_along(result, setting, wait_s, told)
+        said = partial(answers_of, answers=answers or {}, above=above, is_shared=journal.is_shared)
+        result = await self._waited_along(await self._go_on(run_id, said, setting), setting, wait_s, told)
+        return await seen_above(result, journal, above)
 
     async def wait_along(
         self, result: RunResult[JsonObject], *, wait_s: float | None = WAIT_S, emit: Emit | None = None
@@ -477,16 +486,20 @@ class Workflow:
         Returns:
             The id of the new run.
         """
-        await self.runner.check_user(run_id, principal, tenant)
-        entries = sound(run_id, await self.journal.read(checked_id(run_id)))
+        above = call_under_way()
+        journal = await self.runner.journal_of(run_id, above)
+        await self.runner.check_user(run_id, principal, tenant, journal)
+        entries = sound(run_id, await journal.read(checked_id(run_id)))
         records = branch(run_id, entries, at, None, result)
-        new = new_id("run") if new_run is None else checked_id(new_run)
+        new = id_of_fork(new_run, above, self.name, run_id, at, None, result)
         catalog = await self.runner.catalog()
-        async with self.journal.claim(new):
-            if await self.journal.read(new):
+        async with journal.claim(new):
+            if above is not None and await is_begun(new, journal, above):
+                return new
+            if await journal.read(new):
                 raise UsageError("there is a run {new!r} already", new=new)
-            keep_tools(self.journal, catalog.digest, catalog.tools)
-            self._keep_definition(self.journal)
+            keep_tools(journal, catalog.digest, catalog.tools)
+            self._keep_definition(journal)
             started = structs.replace(
                 records[0],
                 tools=catalog.digest,
@@ -494,16 +507,11 @@ class Workflow:
                 version=self.version,
                 uses=self.uses,
                 conversation="",  # a fork stands alone: it does not change the variables of the conversation
-                parent="",
-                bound=(),
                 forked=run_id,
                 fork_at=at,
                 request=request,
             )
-            words = await words_of(self.journal, run_id, records)
-            for record in (started, *records[1:]):
-                self.journal.append(new, copied(self.journal, new, record, words))
-            await self.journal.sync(new)
+            await take_over(journal, run_id, new, (forked(started, above), *records[1:]))
         return new
 
     def as_tool(
