@@ -69,6 +69,7 @@ PROTOCOLS = {"a2a", "mcp", "openapi"}
 """Files and rooms inside a room that are called so, such as `server/mcp`, know nothing of another protocol."""
 
 DOORS: dict[str, set[str]] = {
+    "actum.agents.attached": {"actum.knowledge.attaching"},
     "actum.agents.citing": {"actum.knowledge.browsing.browser"},
     "actum.agents.output": {"pydantic", "pydantic_core"},
     "actum.cli.app": {

@@ -78,6 +78,7 @@ from ..scores.score import ScoreGiven
 from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .arguments import check_arguments, check_prices
+from .attached import read_attached
 from .branch import branch, take_over
 from .brief import Brief
 from .citing import Citing, with_quote
@@ -417,12 +418,13 @@ class Agent(AgentParts, Generic[Output]):
                 outside = OutsideText(given, known).names()
                 earlier = Before(messages=given if above is None else from_agent(given), outside=outside)
             asked = with_attachments(question, options.attachments, earlier.handles())
+            asked, files = await read_attached(asked, self.runner, journal, earlier.run_id)
             plan = plan_in(earlier.messages) if self.plans else ()
             heard = await news(journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(
                 agent=self.name,
                 model=self.model.name,
-                said=(*heard.said, *options.told, *told_plan(plan, asked), asked),
+                said=(*heard.said, *options.told, *files.told, *told_plan(plan, asked), asked),
                 history=() if messages is None else tuple(earlier.messages),
                 instructions=instructions,
                 tools=(await self.runner.shown_first())[0],
@@ -446,6 +448,7 @@ class Agent(AgentParts, Generic[Output]):
                 answer_schema=self._brief.client_schema,
                 tool_choice=choice,
                 cite=self._brief.cite,
+                attached=files.record,
                 mandate=await self.checked_mandate(options.mandate),
                 uses=dict(self.runner.uses),
                 names=tuple(options.names),
@@ -609,9 +612,6 @@ class Agent(AgentParts, Generic[Output]):
                 request=request,
                 cite=agent._brief.cite,
                 client_tools=agent.runner.client_tools,
-                names=(),
-                door={},
-                space="",
                 recalled=() if question is not None else records[0].recalled,
                 mandate=None if question is not None else records[0].mandate,
                 **({"agent_digest": "", "agent_parts": {}} | await agent._recorded()),

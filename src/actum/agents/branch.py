@@ -78,6 +78,7 @@ def branch(
         started = structs.replace(started, said=(*started.said[:-1], _asked_anew(started.said[-1], question)))
     if result is not None:
         records[-1] = _with_result(records[-1], at, result)
+    started = structs.replace(started, parent="", bound=(), names=(), door={}, space="")
     return (started, *_with_own_questions(records[1:]))
 
 

@@ -21,7 +21,7 @@ from .collections import CollectionUser, changeable, named, passages_max, readab
 from .cutting import Passage, passages_of
 from .jailed_reader import JailedReader
 from .problems import PROBLEMS
-from .reading.page import DocumentPage, UnreadableDocument
+from .reading.page import DocumentPage, UnreadableDocument, title_of
 from .tables import (
     COLLECTIONS,
     DOCUMENTS,
@@ -74,13 +74,8 @@ class ReadDocument(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """Its title: what it calls itself, its first heading, or the last part of its path."""
-        page = self.page
-        named = page.title if page is not None else ""
-        if page is not None and not named and page.headings:
-            first = page.headings[0]
-            named = " ".join(page.text[first.start : first.end].split())
-        return named[:300] or self.path.rpartition("/")[2]
+        """Its title."""
+        return title_of(self.page or DocumentPage("", ""), self.path)
 
 
 def checked_path(path: str) -> str:

@@ -112,6 +112,10 @@ _SENTENCES = {
             "each paragraph and each item of a list. Say nothing that no quote backs. Numbers stand in the quotes. No "
             "greeting, no summary."
         ),
+        "attached": "A document that came with the question, {source}:\n{text}",
+        "attached_part": (
+            "The beginning of a document that came with the question, {source}:\n{text}\n[`search` finds more]"
+        ),
         "output": (
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
@@ -157,6 +161,8 @@ _SENTENCES = {
             "只根据文档回答：先搜索，打开页面，再用 `quote` 逐字引用每一个说法。在它所支持的文字后面写上引用的编号，"
             "例如 [1]，每个段落、每个列表项都要有。没有引文支持的话不要说。数字要出现在引文里。不要问候，不要总结。"
         ),
+        "attached": "随问题附上的文档，{source}：\n{text}",
+        "attached_part": "随问题附上的文档的开头，{source}：\n{text}\n[用 `search` 查找其余内容]",
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
         "call_demanded": "请现在调用{tool}：接下来必须先调用工具，然后才能回答。",
         "any_tool": "一个工具",
@@ -299,6 +305,10 @@ class Phrases:
     def cite(self, mode: str) -> str:
         """Tell the model how it cites; empty for a model that does not."""
         return self._sentences[mode] if mode else ""
+
+    def attached(self, source: str, text: str, *, is_whole: bool) -> str:
+        """Tell the model a document that came with a question."""
+        return self._sentences["attached" if is_whole else "attached_part"].format(source=source, text=text)
 
     def no_source(self) -> str:
         """Tell the user that an answer names no source at all."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import mimetypes
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,26 +17,29 @@ from ...agents.agent import Agent
 from ...agents.citing import words_of_user
 from ...compose.models import make_model
 from ...compose.settings import Settings
+from ...core.call import MediaPart
 from ...core.errors import UsageError
 from ...core.event import RunResult
 from ...core.interfaces import Journal
+from ...core.json import JsonObject
 from ...core.language.sentence import Sentence
 from ...core.language.translation import Language, in_language
-from ...core.model import Model
 from ...core.run.ids import new_id
 from ...core.run.record import Started
 from ...core.visible import on_one_line, visible
 from ...journal.recording import RunState
+from ...knowledge.browsing.attached_search import search_pages
 from ...knowledge.browsing.browser import Browser
 from ...knowledge.citing.answer import backed, passages_of_answer
+from ...knowledge.citing.attached import attached_pages
 from ...knowledge.citing.references import CheckedReference, checked, references_in
-from ...knowledge.citing.sources import ADDRESS, looked_for
+from ...knowledge.citing.sources import ADDRESS, ATTACHMENT, looked_for
 from ...knowledge.citing.verbatim import FoundWords, VerbatimModel
-from ...knowledge.collections import CollectionUser, make, named, remove
-from ...knowledge.documents import put_document
-from ...knowledge.jailed_reader import DOCUMENT_BYTES_MAX, JailedReader
+from ...knowledge.collections import CollectionUser, named
+from ...knowledge.document_kinds import kind_of
+from ...knowledge.jailed_reader import DOCUMENT_BYTES_MAX
 from ...knowledge.problems import PROBLEMS
-from ...knowledge.search import search
+from ...knowledge.search import PlacedPassage, search
 from .. import options
 from ..exit_codes import DONE, FAILED, PAUSED
 from ..language import language
@@ -48,8 +53,6 @@ LANGUAGES: dict[str, Language | None] = {"": None, "en": "en", "zh": "zh"}
 IN_LANGUAGE = {"": "", "en": "Answer in English.", "zh": "请用中文回答。"}
 EMBEDDED = "embedded"
 NEAREST = 3
-ATTACHED = "attached-"
-"""How the name of a collection begins that a question brings along."""
 
 
 class LeftOutPassage(Struct, frozen=True):
@@ -57,15 +60,6 @@ class LeftOutPassage(Struct, frozen=True):
 
     text: str
     problem: str
-
-
-class NearPassage(Struct, frozen=True):
-    """A passage to read on."""
-
-    title: str
-    heading: str
-    address: str
-    text: str
 
 
 class AskedFrom(Struct, frozen=True):
@@ -99,7 +93,7 @@ class AskOutcome(Struct, frozen=True, kw_only=True):
     references: tuple[CheckedReference, ...] = ()
     left_out: tuple[LeftOutPassage, ...] = ()
     looked_for: tuple[str, ...] = ()
-    nearest: tuple[NearPassage, ...] = ()
+    nearest: tuple[FoundWords, ...] = ()
 
 
 def ask(
@@ -125,12 +119,13 @@ def ask(
         raise UsageError("name the documents: --knowledge NAME (see `actum knowledge list`), or --attach FILE")
     if lang not in LANGUAGES:
         raise UsageError("--lang: give en or zh; this is {language!r:.20}", language=lang)
+    parts = [_part(path) for path in files]
     terminal = Terminal()
     settings = choose_model(options.read(model=model, journal=journal), terminal, as_json=as_json)
 
     async def command() -> AskOutcome:
-        async with options.journal(settings) as opened, attached(opened, files) as own:
-            return await answered(settings, opened, text, AskedFrom((*names, *own), lang))
+        async with options.journal(settings) as opened:
+            return await answered(settings, opened, text, AskedFrom(tuple(names), lang), files=parts)
 
     return show(terminal, asyncio.run(command()), lang, as_json=as_json)
 
@@ -149,43 +144,20 @@ def show(terminal: Terminal, outcome: AskOutcome, lang: str = "", *, as_json: bo
     return {"answered": DONE, "paused": PAUSED}.get(outcome.status, FAILED)
 
 
-@asynccontextmanager
-async def attached(journal: Journal, files: Sequence[Path]) -> AsyncIterator[list[str]]:
-    """A collection of the files that nobody else reads, for as long as the block lasts; its name, if there are files.
+def _part(path: Path) -> MediaPart:
+    """A file that is asked about.
 
     Raises:
-        UsageError: a file can not be read.
+        UsageError: it can not be read, or is of a kind that is not read.
     """
-    if not files:
-        yield []
-        return
-    user, name = CollectionUser("", who()), f"{ATTACHED}{new_id('a')[-8:]}"
-    await make(journal, user, name)
-    try:
-        async with JailedReader() as reader:
-            for path in files:
-                row, _ = await put_document(
-                    journal, user, name, path.name, await asyncio.to_thread(_bytes, path), reader
-                )
-                if row.problem:
-                    raise UsageError("{path}: {why}", path=path.name, why=PROBLEMS[row.problem])
-        yield [name]
-    finally:
-        await remove(journal, user, name)
-
-
-def _bytes(path: Path) -> bytes:
+    if not kind_of(path.name):
+        raise UsageError("{path}: {why}", path=path.name, why=PROBLEMS["unknown_kind"])
     try:
         with path.open("rb") as file:
-            return file.read(DOCUMENT_BYTES_MAX + 1)
+            data = file.read(DOCUMENT_BYTES_MAX + 1)
     except OSError as error:
         raise UsageError("{path} can not be read: {why}", path=path.name, why=error.strerror or str(error)) from None
-
-
-def told_address(address: str) -> str:
-    """The address of a source, for a person: that of an attachment without the name of its collection."""
-    name, _, path = address.removeprefix(ADDRESS).partition("/")
-    return f"attachment:{path}" if name.startswith(ATTACHED) and address.startswith(ADDRESS) else address
+    return MediaPart(mimetypes.guess_type(path.name)[0] or "application/octet-stream", data, name=path.name)
 
 
 async def answered(
@@ -195,6 +167,7 @@ async def answered(
     asked: AskedFrom,
     run_id: str = "",
     *,
+    files: Sequence[MediaPart] = (),
     accept: bool = False,
 ) -> AskOutcome:
     """Have a question answered.
@@ -204,6 +177,7 @@ async def answered(
         question: what is asked.
         asked: what it is answered from.
         run_id: the run to go on with; empty for a new one.
+        files: documents that come with the question.
         accept: go on although the model or the tools have changed.
 
     Raises:
@@ -213,9 +187,10 @@ async def answered(
     user, names = CollectionUser("", who()), asked.knowledge
     for name in names:
         await named(journal, user, name)
-    found = await _found(journal, user, names, question)
+    run, model = run_id or new_id("run"), make_model(settings)
+    find = partial(_found, journal, user, names, question, run)
     agent = Agent(
-        _model(settings, question, found),
+        VerbatimModel(question, find) if model.name == EMBEDDED else model,
         [Browser(names)],
         instructions=IN_LANGUAGE[asked.lang],
         name=ASK,
@@ -228,32 +203,28 @@ async def answered(
     if run_id:
         result = await agent.resume(run_id, accept=accept)
     else:
-        result = await agent.run(question, principal=user.principal, door={ASK: to_builtins(asked)})
-    return await _outcome(journal, result, found)
+        door: JsonObject = {ASK: to_builtins(asked)}
+        result = await agent.run(question, principal=user.principal, attachments=files, door=door, run_id=run)
+    return await _outcome(journal, result, await find())
 
 
-def _model(settings: Settings, question: str, found: Sequence[NearPassage]) -> Model:
-    model = make_model(settings)
-    if model.name != EMBEDDED:
-        return model
-    return VerbatimModel(question, [FoundWords(each.address, each.heading, each.text) for each in found])
-
-
-async def _found(journal: Journal, user: CollectionUser, names: Sequence[str], question: str) -> list[NearPassage]:
-    """The passages that come nearest to a question, the best of each collection in turn."""
-    ranked = []
+async def _found(
+    journal: Journal, user: CollectionUser, names: Sequence[str], question: str, run_id: str
+) -> list[FoundWords]:
+    """The passages that come nearest to a question: the best of the attached documents and each collection in turn."""
+    attached = await attached_pages(journal, await journal.read(run_id))
+    ranked = [_told(ATTACHMENT, await asyncio.to_thread(search_pages, list(attached.values()), question, NEAREST))]
     for name in names:
-        try:
-            several = await search(journal, user, name, question, NEAREST)
-        except UsageError:  # no words to look for
-            several = []
-        ranked.append(
-            [NearPassage(each.title, each.heading, f"{ADDRESS}{name}/{each.document}", each.text) for each in several]
-        )
+        with suppress(UsageError):  # no words to look for
+            ranked.append(_told(f"{ADDRESS}{name}/", await search(journal, user, name, question, NEAREST)))
     return [each for rank in range(NEAREST) for several in ranked for each in several[rank : rank + 1]][:NEAREST]
 
 
-async def _outcome(journal: Journal, result: RunResult, found: Sequence[NearPassage]) -> AskOutcome:
+def _told(place: str, found: Sequence[PlacedPassage]) -> list[FoundWords]:
+    return [FoundWords(each.title, each.heading, f"{place}{each.document}", each.text) for each in found]
+
+
+async def _outcome(journal: Journal, result: RunResult, found: Sequence[FoundWords]) -> AskOutcome:
     looked = looked_for(result.calls)
     if result.status != "done":
         return AskOutcome(run_id=result.run_id, status=result.status, answer="", looked_for=looked)
@@ -288,12 +259,12 @@ def _show(terminal: Terminal, outcome: AskOutcome, spoken: Language) -> None:
             place = each.place
             where = f"#{place.page}" if place.page else f":{place.lines[0]}-{place.lines[1]}" if place.lines else ""
             terminal.text(f"\n[{each.number}] “{on_one_line(' '.join(each.quote.split()))}”")
-            terminal.text(f"    {on_one_line(each.title)}, {on_one_line(told_address(each.address))}{where}")
+            terminal.text(f"    {on_one_line(each.title)}, {on_one_line(each.address)}{where}")
         return
     if outcome.status == "abstained":
         looked = "; ".join(map(on_one_line, outcome.looked_for))
         terminal.text(say("The documents hold no answer that a quote backs. Looked for: {looked}", looked=looked))
         for near in outcome.nearest:
-            terminal.text(f"  {on_one_line(near.title)}, {on_one_line(told_address(near.address))}")
+            terminal.text(f"  {on_one_line(near.title)}, {on_one_line(near.address)}")
         return
     terminal.error("{said} (actum runs show {run})", said=Sentence("There is no answer."), run=outcome.run_id)

@@ -119,6 +119,22 @@ class Recalled(Struct, frozen=True, omit_defaults=True):
     digest: str
 
 
+class AttachedDocument(Struct, frozen=True, omit_defaults=True):
+    """A document that came with a question, as it was read. It is forgotten with the run.
+
+    Attributes:
+        name: by which a model names it.
+        digest: the SHA-256 of the page, in hex.
+        page: what was read, as `knowledge.attached` packs it; empty where the record of another run has it.
+        run: the earlier run of the conversation whose record has the page; empty for this one.
+    """
+
+    name: str
+    digest: str
+    page: bytes = b""
+    run: str = ""
+
+
 class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=True):
     """A run begins.
 
@@ -185,6 +201,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
             the run above; None where that is not on record. See `policy.outside`.
         mandate: the mandate that was given with the question; None where the run's model is asked.
         cite: how the answer is held to what was quoted: `mark` or `strict`; empty where it is not. See `agents.citing`.
+        attached: the documents that came with the question, and those of earlier turns of the conversation.
     """
 
     agent: str
@@ -234,6 +251,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     outside: tuple[str, ...] | None = None
     mandate: tuple[MandatedCall, ...] | None = None
     cite: Literal["", "mark", "strict"] = ""
+    attached: tuple[AttachedDocument, ...] = ()
 
     @property
     def belongs_to(self) -> str:

@@ -74,16 +74,18 @@ class Browser:
     """A browser over collections of documents.
 
     Args:
-        knowledge: the names of the collections; empty for all that the user of a run may read.
+        knowledge: the names of the collections; None for all that the user of a run may read. The documents that came
+            with a question are there in any case.
 
     Raises:
         UsageError: a name is none.
     """
 
     generation = 0
+    searches_attachments = True
 
-    def __init__(self, knowledge: Sequence[str] = ()) -> None:
-        self._collections = tuple(map(checked_name, knowledge))
+    def __init__(self, knowledge: Sequence[str] | None = None) -> None:
+        self._collections = None if knowledge is None else tuple(map(checked_name, knowledge))
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools of the browser, and `quote`."""
@@ -120,6 +122,7 @@ class QuoteTool:
     """The tool `quote` alone, for an agent that cites and has no browser."""
 
     generation = 0
+    searches_attachments = False
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tool."""

@@ -13,7 +13,7 @@ from ...core.errors import ToolError
 from ...core.json import JsonObject
 from ..citing.matching import QUOTE_CHARS_MAX, ComparedText, found_in, nearest, says_enough, sentence_around
 from ..citing.references import REFERENCE, QuotePlace, QuoteReference, references_before, references_in
-from ..citing.sources import ADDRESS, BROWSES, QUOTE, PageRead, ResultSource, results_of
+from ..citing.sources import ADDRESS, ATTACHMENT, BROWSES, QUOTE, PageRead, ResultSource, results_of
 from ..reading.page import DocumentPage, TextSpan
 from .showing import WORDS, place_of
 from .visit import PageTold, Visit
@@ -136,6 +136,10 @@ async def _sources(visit: Visit, named: str) -> list[_Source]:
                 found[each.digest] = _Source(
                     kept.page.text, kept.title, kept.address, each.digest, kept.read_at, page=kept.page
                 )
+    for digest, kept in visit.attached.items():
+        is_meant = named in (kept.address, kept.address.removeprefix(ATTACHMENT)) if named else not meant
+        if is_meant and digest not in found:
+            found[digest] = _Source(kept.page.text, kept.title, kept.address, digest, kept.read_at, page=kept.page)
     results = results_of(visit.state, (*BROWSES, QUOTE))
     if named:
         began = visit.journal.now()
@@ -147,7 +151,11 @@ async def _sources(visit: Visit, named: str) -> list[_Source]:
                 )
     if not found:
         known = dict.fromkeys(
-            [*(each.address for each in visit.read if each.address != "search"), *(r.tool for r in results)]
+            [
+                *(each.address for each in visit.attached.values()),
+                *(each.address for each in visit.read if each.address != "search"),
+                *(r.tool for r in results),
+            ]
         )
         raise ToolError(
             "There is no such source. Sources of this run: {known}",

@@ -5,8 +5,9 @@ A run that was killed and resumed, in another process too, stands on its page, w
 
 from __future__ import annotations
 
+import asyncio
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct, structs, to_builtins
@@ -16,11 +17,13 @@ from ...core.interfaces import Context, Journal
 from ...core.json import JsonObject
 from ...core.language.words import is_sign
 from ...journal.recording import RunState
-from ..citing.sources import ADDRESS, BROWSES, KEPT, KeptPage, PageRead, keep_page, kept_page, pages_read
+from ..citing.attached import attached_pages
+from ..citing.sources import ADDRESS, ATTACHMENT, BROWSES, KEPT, KeptPage, PageRead, keep_page, kept_page, pages_read
 from ..collections import CollectionUser, listed, named
 from ..documents import page_of, readable_paths
 from ..reading.page import DocumentPage, Link, Position
 from ..search import PlacedPassage, search
+from .attached_search import search_pages
 from .showing import Language, piece_at, pieces_of, results_page, show_page
 
 PAGES_MAX = 64
@@ -43,10 +46,19 @@ class Visit:
         journal: the record.
         state: of the run so far.
         user: on whose behalf.
-        collections: the names of those that the browser may open; empty for all that the user may read.
+        collections: the names of those that the browser may open; None for all that the user may read.
+        attached: the documents that came with the questions of the conversation, by their digests.
     """
 
-    def __init__(self, journal: Journal, state: RunState, user: CollectionUser, collections: Sequence[str]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        state: RunState,
+        user: CollectionUser,
+        collections: Sequence[str] | None,
+        attached: Mapping[str, KeptPage],
+    ) -> None:
+        self.attached = attached
         self.journal = journal
         self.state = state
         self.user = user
@@ -55,7 +67,7 @@ class Visit:
         self._stack = _stack(self.read)
 
     @classmethod
-    async def of(cls, context: Context, collections: Sequence[str]) -> Visit:
+    async def of(cls, context: Context, collections: Sequence[str] | None) -> Visit:
         """The browser of the run that a call belongs to.
 
         Raises:
@@ -65,8 +77,9 @@ class Visit:
         if journal is None:
             raise JournalError("there is no record here: this context belongs to no run")
         await journal.sync(context.run_id)
-        state = RunState(await journal.read(context.run_id))
-        return cls(journal, state, user_of(context), collections)
+        entries = await journal.read(context.run_id)
+        attached = await attached_pages(journal, entries)
+        return cls(journal, RunState(entries), user_of(context), collections, attached)
 
     @property
     def language(self) -> Language:
@@ -81,7 +94,7 @@ class Visit:
     async def names(self) -> list[str]:
         """The collections that may be read now."""
         readable = [each.name for each in await listed(self.journal, self.user)]
-        return [each for each in readable if not self._collections or each in self._collections]
+        return [each for each in readable if self._collections is None or each in self._collections]
 
     async def current(self) -> tuple[PageRead, KeptPage]:
         """The page on which the run stands, while the user may still read it.
@@ -100,7 +113,7 @@ class Visit:
             ToolError: the user may not any more.
             JournalError: it is not kept any more, or was altered.
         """
-        kept = await kept_page(self.journal, read.digest)
+        kept = read.told or self.attached.get(read.digest) or await kept_page(self.journal, read.digest)
         for name in kept.collections:
             try:
                 await named(self.journal, self.user, name)
@@ -118,13 +131,15 @@ class Visit:
         ranked = [
             [(name, each) for each in await search(self.journal, self.user, name, question, RESULTS)] for name in names
         ]
+        if self.attached:
+            of_files = await asyncio.to_thread(search_pages, list(self.attached.values()), question, RESULTS)
+            ranked.insert(0, [("", each) for each in of_files])
         found = [each for rank in range(RESULTS) for several in ranked for each in several[rank : rank + 1]][:RESULTS]
         told = [(f"{_address(name, each)}#{each.start}", each.title, each.heading, each.text) for name, each in found]
         page = results_page(told, question, self.language)
-        kept = KeptPage(
-            "search", page.title, self.journal.now(), page, tuple(dict.fromkeys(name for name, _ in found)), False
-        )
-        results = [{KEPT: to_builtins(self.keep_passage(name, each))} for name, each in found]
+        searched = tuple(dict.fromkeys(name for name, _ in found if name))
+        kept = KeptPage("search", page.title, self.journal.now(), page, searched, False)
+        results = [{KEPT: to_builtins(self.keep_passage(name, each))} for name, each in found if name]
         shown = self._stand("search", kept, 0)
         return structs.replace(shown, structured={**shown.structured, "results": results})
 
@@ -144,7 +159,13 @@ class Visit:
         _, kept = await self.current()
         if not 0 <= number < len(kept.page.links):
             raise ToolError("There is no link {number} on this page.", number=number)
-        address, _, start = kept.page.links[number].target.partition("#")
+        target = kept.page.links[number].target
+        address, _, start = target.rpartition("#")
+        if not (address and start.isdigit()):
+            address, start = target, ""
+        attached = next((each for each in self.attached.values() if each.address == address), None)
+        if attached is not None:
+            return self._stand("click", attached, piece_at(pieces_of(attached.page), int(start or 0)))
         name, _, path = address.removeprefix(ADDRESS).partition("/")
         if name not in await self.names():
             raise ToolError(_GONE)
@@ -205,11 +226,18 @@ class Visit:
         return PageTold(text, {KEPT: to_builtins(read)})
 
     def _kept(self, act: str, kept: KeptPage, piece: int) -> PageRead:
+        digest = next((digest for digest, each in self.attached.items() if each is kept), "")
+        if digest:
+            return self._note(PageRead(act, digest, kept.address, kept.title, kept.read_at, piece))
+        if any(each.target.startswith(ATTACHMENT) for each in kept.page.links):
+            return self._note(PageRead(act, "", kept.address, kept.title, kept.read_at, piece, told=kept))
         digest, size = keep_page(self.journal, kept)
         known = {each.digest: each.size for each in self.read}
         if digest not in known and (len(known) >= PAGES_MAX or sum(known.values()) + size > KEPT_BYTES_MAX):
             raise ToolError("This run has read as many pages as it may. Answer with what you have read.")
-        read = PageRead(act, digest, kept.address, kept.title, kept.read_at, piece, size)
+        return self._note(PageRead(act, digest, kept.address, kept.title, kept.read_at, piece, size))
+
+    def _note(self, read: PageRead) -> PageRead:
         self.read.append(read)
         return read
 
@@ -220,7 +248,7 @@ def user_of(context: Context) -> CollectionUser:
 
 
 def _address(collection: str, found: PlacedPassage) -> str:
-    return f"{ADDRESS}{collection}/{found.document}"
+    return f"{ADDRESS}{collection}/{found.document}" if collection else f"{ATTACHMENT}{found.document}"
 
 
 def _path_of(path: str, target: str) -> str:

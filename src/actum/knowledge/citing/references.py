@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +13,8 @@ from ...core.errors import JournalError
 from ...core.interfaces import Journal
 from ...core.run.record import Started
 from ...journal.recording import RunState
-from .sources import QUOTE, kept_page, made_calls
+from .attached import attached_pages
+from .sources import ATTACHMENT, QUOTE, KeptPage, kept_page, made_calls
 
 REFERENCE = "reference"
 TURNS_MAX = 50
@@ -123,14 +124,19 @@ async def checked(journal: Journal, run_id: str, references: Sequence[QuoteRefer
         run_id: the run.
         references: its references.
     """
-    state = RunState(await journal.read(run_id))
-    return [await _checked(journal, state, each) for each in references]
+    entries = await journal.read(run_id)
+    state, attached = RunState(entries), dict[str, KeptPage]()
+    if any(each.address.startswith(ATTACHMENT) for each in references):
+        attached = await attached_pages(journal, entries)
+    return [await _checked(journal, state, attached, each) for each in references]
 
 
-async def _checked(journal: Journal, state: RunState, reference: QuoteReference) -> CheckedReference:
+async def _checked(
+    journal: Journal, state: RunState, attached: Mapping[str, KeptPage], reference: QuoteReference
+) -> CheckedReference:
     problem = ""
     try:
-        text = await _text_of(journal, state, reference)
+        text = await _text_of(journal, state, attached, reference)
         if text[reference.place.start : reference.place.end] != reference.quote or not reference.quote:
             problem = "the quote does not stand at its place in the kept text"
     except JournalError as error:
@@ -139,14 +145,16 @@ async def _checked(journal: Journal, state: RunState, reference: QuoteReference)
     return CheckedReference(**told, verified=not problem, problem=problem)
 
 
-async def _text_of(journal: Journal, state: RunState, reference: QuoteReference) -> str:
+async def _text_of(
+    journal: Journal, state: RunState, attached: Mapping[str, KeptPage], reference: QuoteReference
+) -> str:
     """The text that a reference was taken from.
 
     Raises:
         JournalError: it is not there any more, or is another.
     """
     if reference.call is None:
-        kept = await kept_page(journal, reference.digest)
+        kept = attached.get(reference.digest) or await kept_page(journal, reference.digest)
         if kept.address != reference.address:
             raise JournalError("the kept text is of another source")
         return kept.page.text

@@ -18,6 +18,7 @@ from ..reading.page import DocumentPage
 KEPT = "kept_page"
 """The field of a result of our tools that tells which page was read."""
 ADDRESS = "knowledge:"
+ATTACHMENT = "attachment:"
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -50,6 +51,7 @@ class PageRead(Struct, frozen=True):
         address, title, read_at: of the page.
         piece: which piece of the page is shown, from 0.
         size: how many bytes are kept.
+        told: the page itself, where it holds words of an attached document: they are forgotten with the run.
     """
 
     act: str
@@ -59,6 +61,7 @@ class PageRead(Struct, frozen=True):
     read_at: float
     piece: int = 0
     size: int = 0
+    told: KeptPage | None = None
 
 
 class ResultSource(Struct, frozen=True):

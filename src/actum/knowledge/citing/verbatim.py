@@ -7,7 +7,7 @@ way of all calls.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
@@ -28,13 +28,15 @@ class FoundWords(Struct, frozen=True):
     """A passage that was found.
 
     Attributes:
-        address: of its document.
+        title: of its document.
         heading: the heading that it is under.
+        address: of its document.
         text: its words.
     """
 
-    address: str
+    title: str
     heading: str
+    address: str
     text: str
 
 
@@ -43,22 +45,22 @@ class VerbatimModel:
 
     Args:
         question: what is asked.
-        found: the passages, the best first.
+        find: finds the passages of a run that has begun, the best first.
     """
 
     name = "embedded"
 
-    def __init__(self, question: str, found: Sequence[FoundWords]) -> None:
+    def __init__(self, question: str, find: Callable[[], Awaitable[Sequence[FoundWords]]]) -> None:
         self._question = question
-        self._found = found[:SHOWN]
+        self._find = find
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         """Search, then quote, then show what was quoted."""
         results = [each.result for each in request.messages if isinstance(each, ToolMessage)]
         if not results:
             return Reply.of(calls=[ToolCall("search", "search", {"query": self._question})])
-        if len(results) == 1 and self._found:
-            words = {each.address: best_words(each, self._question) for each in self._found}
+        if len(results) == 1 and (found := await self._find()):
+            words = {each.address: best_words(each, self._question) for each in found[:SHOWN]}
             calls = [
                 ToolCall(f"quote_{number}", QUOTE, {"text": text, "source": address})
                 for number, (address, text) in enumerate(words.items(), 1)

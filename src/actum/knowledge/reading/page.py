@@ -237,3 +237,12 @@ class PageWriter:
         self._parts.append(text)
         whole = len(text) - len(text.rstrip("\n"))
         self._newlines = whole if whole < len(text) else self._newlines + whole
+
+
+def title_of(page: DocumentPage, path: str) -> str:
+    """The title of a document: what it calls itself, its first heading, or the last part of its path."""
+    named = page.title
+    if not named and page.headings:
+        first = page.headings[0]
+        named = " ".join(page.text[first.start : first.end].split())
+    return named[:300] or path.rpartition("/")[2]

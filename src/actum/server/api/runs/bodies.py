@@ -57,8 +57,9 @@ class RunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
         agent: the name of the agent; may be left out where the server has one agent.
         session: the conversation that the question belongs to, by an id that the caller chooses; empty for a question
             that stands alone.
-        attachments: files for the tools of the agent, which get them by the handles `att_1`, `att_2`, ... They may have
-            20 MB together, in Base64 a third more; the rest of the body has the limit `body_bytes` of the server.
+        attachments: files for the tools of the agent, which get them by the handles `att_1`, `att_2`, ... An agent that
+            cites reads documents among them and quotes them as `attachment:NAME`. They may have 20 MB together, in
+            Base64 a third more; the rest of the body has the limit `body_bytes` of the server.
         tool_choice: whether the run must call a tool: `auto`, `none`, `required` or a tool's name (the run begins with
             a call), or the names of the only tools that it may call; null for what the agent's settings say.
         memory: false for a run that is told nothing of the user's memory and is never found there.

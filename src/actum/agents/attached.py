@@ -1,0 +1,86 @@
+"""Documents that come with a question to an agent that cites or browses: they are read, and not sent to a model's API.
+
+A short document is told to the model as a message that is not the user's. A longer one is told by its beginning where
+the agent has a browser, whose `search` finds the rest.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, structs
+
+from ..core.call import MediaPart, TextPart
+from ..core.interfaces import Journal
+from ..core.message import UserMessage
+from ..core.run.record import AttachedDocument
+from ..journal.recording import RunState
+from ..knowledge.citing.attached import unpacked
+from ..knowledge.document_kinds import kind_of
+from ..runs.runner import Runner
+from ..runs.wording import Phrases
+from ..toolsets.wrappers import innermost
+
+SHORT_CHARS = 8_000
+"""A document up to this length is told whole."""
+WHOLE_CHARS = 400_000
+"""So much of a document is told to an agent that can not search it."""
+
+
+class Attachments(Struct, frozen=True):
+    """The documents that came with a question.
+
+    Attributes:
+        told: what the model is told of them before the question.
+        record: these, and those of earlier turns.
+    """
+
+    told: tuple[UserMessage, ...] = ()
+    record: tuple[AttachedDocument, ...] = ()
+
+
+async def read_attached(
+    asked: UserMessage, runner: Runner, journal: Journal, earlier_run: str
+) -> tuple[UserMessage, Attachments]:
+    """Have the documents of a question read, where the agent reads documents.
+
+    Args:
+        asked: the question with its attachments.
+        runner: of the agent.
+        journal: has the earlier turns.
+        earlier_run: the run before this one in the conversation; empty for none.
+
+    Returns:
+        The question without the documents, and the documents.
+
+    Raises:
+        UsageError: a document can not be read.
+    """
+    inside = [inner for each in runner.toolsets for inner in innermost(each)]
+    readers = [each for each in inside if hasattr(each, "searches_attachments")]
+    if not readers:
+        return asked, Attachments()
+    before = await _before(journal, earlier_run)
+    files = [each for each in asked.content if isinstance(each, MediaPart) and each.data and kind_of(each.name)]
+    if not files:
+        return asked, Attachments((), before)
+    from ..knowledge.attaching import read_attachments  # noqa: PLC0415  # loads a jail and an HTTP client
+
+    found = await read_attachments(files, [each.name for each in before])
+    most = SHORT_CHARS if any(getattr(each, "searches_attachments", False) for each in readers) else WHOLE_CHARS
+    wording = Phrases.for_text(asked.text)
+    told = tuple(UserMessage((TextPart(_told(each, most, wording)),), "tool") for each in found)
+    rest = tuple(each for each in asked.content if each not in files)
+    return structs.replace(asked, content=rest), Attachments(told, (*before, *found))
+
+
+async def _before(journal: Journal, run_id: str) -> tuple[AttachedDocument, ...]:
+    """The documents of earlier turns, each with the run whose record has it."""
+    entries = await journal.read(run_id) if run_id else []
+    if not entries or not entries[0].payload:
+        return ()
+    attached = RunState(entries[:1]).beginning().attached
+    return tuple(structs.replace(each, page=b"", run=each.run or run_id) for each in attached)
+
+
+def _told(document: AttachedDocument, most: int, wording: Phrases) -> str:
+    text = unpacked(document.page, document.digest).text
+    return wording.attached(f"attachment:{document.name}", text[:most], is_whole=len(text) <= most)
