@@ -27,7 +27,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup bundle wheels docs docs-serve demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format locale bench train-embedded promote-embedded workflow-oracle lock clean
+.PHONY: help setup bundle wheels docs docs-serve docs-pictures demo test escape coverage endurance endurance-changed quick test-local conformance a2a-kit check format locale bench train-embedded promote-embedded workflow-oracle lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ docs: $(READY) ## build the documentation as a site into site/: no other host is
 
 docs-serve: docs ## show the site at http://127.0.0.1:8001
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8001
+
+docs-pictures: $(READY) ## draw the pictures of the guides anew: the demo and the layers
+	$(BIN)/python -m packages.site.pictures
 
 demo: $(INSTALLED) ## watch questions become calls and answers: no key, no network
 	@$(BIN)/actum demo

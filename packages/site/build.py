@@ -32,6 +32,7 @@ from .reference import reference_pages
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+IMAGES = ROOT / "docs" / "images"
 ROOT_PAGES = {
     "README.md": "index.md",
     "README.zh.md": "zh/index.md",
@@ -135,6 +136,7 @@ class Site:
             text = f"const PLACES = {json.dumps(places, ensure_ascii=False)};\n"
             (folder / f"places-{language}.js").write_text(text, "utf-8")
         shutil.copy(HERE / "search.js", folder)
+        shutil.copytree(IMAGES, folder / "images")
         (folder / "style.css").write_text((HERE / "style.css").read_text("utf-8") + _code_styles(), "utf-8")
 
     def _check_menu(self) -> None:
@@ -198,6 +200,8 @@ class Site:
             for inside in token.children or ():
                 if inside.type == "link_open":
                     self._lead(inside, page)
+                if inside.type == "image":
+                    self._place(inside, page)
         renderer = self._markdown.renderer
         parts = [
             _coloured(token) if token.tag == "code" else renderer.render([token], self._markdown.options, {})
@@ -228,6 +232,13 @@ class Site:
             self.problems.append(f"{page.path}: {to} has no heading for the link {target}")
         relative = posixpath.relpath(html_path(to), posixpath.dirname(page.path) or ".")
         link.attrSet("href", f"{relative}#{anchor}" if anchor else relative)
+
+    def _place(self, image: Token, page: GuidePage) -> None:
+        """Let an image of `docs/images` be found from the page."""
+        name = posixpath.basename(str(image.attrGet("src")))
+        if not (IMAGES / name).is_file() or not image.content:
+            self.problems.append(f"{page.path}: the image {name} is not there, or has no words beside it")
+        image.attrSet("src", "../" * page.path.count("/") + f"images/{name}")
 
     def _source_folder(self, page: GuidePage) -> str:
         """The folder of the repository in which the Markdown of a page is."""

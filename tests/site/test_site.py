@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Page
 
 from actum.cli.guides.pages import GuidePage
 from packages.site.build import BadSite, Site, pages
+from packages.site.pictures import IMAGES, layers
 from tests.studio.conftest import browser
 from tests.studio.test_first_minutes import is_accessible_in_both_themes
 
@@ -61,6 +62,11 @@ def test_what_leads_nowhere_or_has_no_place_fails_the_build(every: dict[str, Gui
     ):
         assert each in str(told.value)
     assert not (tmp_path / "site").exists()
+
+
+def test_the_drawing_of_the_layers_is_that_of_the_code_and_the_demo_is_small() -> None:
+    assert (IMAGES / "architecture.svg").read_text("utf-8") == layers()
+    assert 10_000 < (IMAGES / "demo.svg").stat().st_size < 300_000
 
 
 async def found(page: Page, words: str) -> list[str]:
