@@ -41,6 +41,30 @@ def test_folder_words_variables_pipes_and_exit_code_are_its_own(tmp_path: Path, 
         assert "from the folder" in told.stdout
 
 
+ENDS = {
+    "a text": ("raise SystemExit('no')", "no"),
+    "an error": ("1 / 0", "ZeroDivisionError: division by zero"),
+    "a number": ("import sys; print('unflushed', end=''); sys.exit(3)", ""),
+    "what was asked for at the end": ("import atexit; atexit.register(print, 'bye')", ""),
+    "a thread": ("import threading; threading.Timer(0.01, print, ['late']).start()", ""),
+    "what was not closed": (
+        "import asyncio; loop = asyncio.new_event_loop(); loop.create_task(asyncio.sleep(9))",
+        "Task was destroyed but it is pending!",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_its_end_is_that_of_an_interpreter(how: str) -> None:
+    program, problem = ENDS[how]
+    command = [sys.executable, "-c", program]
+    told, expected = (start(command, capture_output=True, text=True) for start in (warm.run, subprocess.run))
+    assert (told.returncode, told.stdout) == (expected.returncode, expected.stdout)
+    for each in (told, expected):
+        assert problem in each.stderr
+        assert bool(problem) == bool(each.stderr)
+
+
 async def test_a_signal_ends_it_and_its_end_is_told() -> None:
     waits = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)"]
     process = await warm.start(*waits, stdout=subprocess.PIPE)
