@@ -41,9 +41,10 @@ RARE_SHARE, RARE_MIN = 0.02, 3
 """A single Chinese sign makes a turn be told by itself where at most this part of the items, or this number, has it."""
 _GREETINGS = (
     "hello hi hey thanks thank please good morning evening afternoon night bye goodbye ok okay yes nice great cool "
-    "welcome 谢谢 多谢 你好 您好 早上好 上午好 中午好 下午好 晚上好 早安 晚安 再见 好的 辛苦 不客气"
+    "welcome 谢谢 多谢 你好 您好 早上好 上午好 中午好 下午好 晚上好 早安 晚安 再见 好的 辛苦 不客气 "
+    "一 二 两 三 四 五 六 七 八 九 十 百 千 万 多 少 等 于 者"
 )
-"""Greetings and thanks, which make nothing be told by themselves."""
+"""Greetings, thanks, and single Chinese signs of numbers and of grammar: they make nothing be told by themselves."""
 SPOKEN = frozenset({"user", "agent"})
 """Whose words make a turn. What a client of the API says of its user counts as an agent's; a run that works for another
 agent is no turn in any case, since it has no space.
