@@ -178,7 +178,7 @@ async def main(statements):
 for statements in range(1, 10_000):
     child = os.fork()
     if child == 0:
-        asyncio.run(main(statements * 3))
+        asyncio.run(main(statements * 2))
     if os.waitpid(child, 0)[1] == 0:
         break
 print(statements)
@@ -186,7 +186,7 @@ print(statements)
 
 RECORDS = {
     f"r{number}": [begun(f"heron number{number}"), ModelReplied("i", Reply.of("x")), Ended("done", "yes")]
-    for number in range(8)
+    for number in range(20)
 }
 
 

@@ -211,7 +211,7 @@ class Dying(SQLiteDatabase):
 
 def model(request):
     made = sum(type(each).__name__ == "ToolMessage" for each in request.messages)
-    quote = ("red", "blue", "RED", "green")[made:made + 1]
+    quote = ("red", "blue", "RED", "green", "grey")[made:made + 1]
     return Reply.of(calls=[ToolCall(f"c{made}", "remember", {"quote": quote[0]})]) if quote else "Kept."
 
 async def main(statements):
@@ -221,7 +221,7 @@ async def main(statements):
     database.left = statements
     for run_id in ("run_1", "run_2"):
         if not await journal.read(run_id):
-            await agent.run("red blue green", principal="ann", run_id=run_id)
+            await agent.run("red blue green grey", principal="ann", run_id=run_id)
         else:
             await agent.resume(run_id)
     os._exit(0)
@@ -245,7 +245,7 @@ async def test_no_note_is_missing_or_doubled_whatever_statement_a_process_dies_a
     journal = file.open()
     stores = await take_into_use(journal)
     kept = await stores.find("", NOTES, order="at")
-    assert [each.said for each in kept] == ["red", "blue", "green"]
+    assert [each.said for each in kept] == ["red", "blue", "green", "grey"]
     await stores.rebuild(FEATURE.name)
     assert await stores.find("", NOTES, order="at") == kept
 
