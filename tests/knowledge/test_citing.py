@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -18,6 +19,10 @@ from actum.knowledge.collections import CollectionUser, make
 from actum.knowledge.documents import put_document
 from actum.knowledge.jailed_reader import JailedReader
 from actum.runs.given_tools import Toolish
+from actum.server.models.agents.answer import read_answer, text_of
+from actum.server.models.agents.ids import AnswerRef
+from actum.server.models.agents.writers import open_writer
+from actum.server.models.surface import CHAT, RESPONSES
 from actum.testing import ScriptedModel
 
 pytestmark = pytest.mark.row("T7")
@@ -133,3 +138,28 @@ async def test_an_agent_that_cites_has_quote_once_and_no_output_type() -> None:
         Agent(scripted(), cite="mark", output_type=int)
     with pytest.raises(UsageError, match="cite="):
         Agent(scripted(), cite="loose")  # type: ignore[arg-type]
+
+
+async def test_clients_of_the_model_apis_are_told_what_was_accepted_and_where_each_reference_leads(
+    journal: MemoryJournal,
+) -> None:
+    answer = f"{BACKED}\n\nHowever, breakfast is free."
+    agent = Agent(
+        scripted(SEARCH, QUOTE, answer, answer, answer), [KnowledgeTool("handbook")], cite="strict", journal=journal
+    )
+    result = await agent.run("What may a hotel cost?", principal="ann")
+    pieces, ending = read_answer(result.run_id, await journal.read(result.run_id))
+    assert text_of(pieces) == result.text
+    for surface in (CHAT, RESPONSES):
+        writer = open_writer(
+            surface, surface.dialect, AnswerRef(result.run_id), agent="a", model="m", created=0, fields={}
+        )
+        body = json.loads(writer.whole(pieces, ending))
+        citation = {"start_index": 18, "end_index": 21, "title": "Travel", "url": "knowledge:handbook/travel.md"}
+        if surface is CHAT:
+            message = body["choices"][0]["message"]
+            assert message["annotations"] == [{"type": "url_citation", "url_citation": citation}]
+            assert message["content"][18:21] == "[1]"
+        else:
+            (message,) = [each for each in body["output"] if each["type"] == "message"]
+            assert message["content"][0]["annotations"] == [{"type": "url_citation", **citation}]

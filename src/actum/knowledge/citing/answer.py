@@ -193,8 +193,20 @@ def backed(answer: str, passages: Sequence[AnswerPassage]) -> CitedAnswer:
 
 def numbers_cited(answer: str) -> tuple[int, ...]:
     """The numbers of the references that an answer cites, each once."""
-    cited = (int(number) for group in _REFERENCES.findall(answer) for number in _NUMBER.findall(group))
-    return tuple(dict.fromkeys(cited))
+    return tuple(dict.fromkeys(number for number, _, _ in places_cited(answer)))
+
+
+def places_cited(answer: str) -> list[tuple[int, int, int]]:
+    """Where an answer cites references: the number, and where its `[1]` begins and ends.
+
+    >>> places_cited("Both say so [1][2].")
+    [(1, 12, 15), (2, 15, 18)]
+    """
+    return [
+        (int(number[0]), number.start() - 1, number.end() + 1)
+        for group in _REFERENCES.finditer(answer)
+        for number in _NUMBER.finditer(answer, group.start(), group.end())
+    ]
 
 
 def marked(answer: str, problems: Sequence[AnswerProblem]) -> str:

@@ -19,6 +19,7 @@ from ....core.message import RefusalPart, Reply, Usage
 from ....core.run.pending import Pending
 from ....core.run.record import CallCompleted, CallRefused, Ended, Entry, ModelReplied
 from ....journal.recording import CallRef, RunState
+from ....knowledge.citing.references import QuoteReference, references_in
 from ....runs.caller_access import ACCESS_REVOKED
 
 
@@ -71,6 +72,7 @@ class Ending(Struct, frozen=True, kw_only=True):
         reason: of a run that was stopped or has failed.
         usage: the tokens of this answer.
         wants_form: the client gave a schema for the answer.
+        references: the quotes of the run.
     """
 
     run_id: str
@@ -81,6 +83,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     reason: str = ""
     usage: Usage = Usage()
     wants_form: bool = False
+    references: tuple[QuoteReference, ...] = ()
 
     @property
     def status(self) -> str:
@@ -143,6 +146,11 @@ class AnswerFold:
         if entry.number < self._begins:
             return []
         match record:
+            case ModelReplied(reply=reply) if self._state.beginning().cite and not reply.calls:
+                return []  # what was accepted of it is told at the end
+            case Ended(status="done", text=text) if self._state.beginning().cite:
+                self._said = text
+                return [Said(text, begins=True)] if text else []
             case ModelReplied(reply=reply):
                 self._said = words_of(reply)
                 is_told = self._said and self._state.beginning().answer_schema is None
@@ -193,6 +201,7 @@ class AnswerFold:
             reason=ended.reason,
             usage=usage,
             wants_form=schema is not None,
+            references=tuple(references_in(self._state)) if self._state.beginning().cite else (),
         )
 
     def _is_under_way(self, ended: Ended) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 
 from ....core.call import ToolCall
 from ....core.json import Json, JsonObject, dumps
-from ....core.message import Usage
+from ....core.message import Reply, Usage
 from ....core.run.ending import last_entry
 from ....core.run.record import CallRefused, Ended, Entry
 from ....journal.recording import CallRef, RunState
@@ -139,7 +139,7 @@ class AssistantRun:
         found: list[JsonObject] = []
         number = 0
         for turn in self._timeline.steps():
-            if words_of(turn.replied.reply):
+            if self._words(turn.replied.reply):
                 found.append(self.message_step(number, int(turn.at), is_over=True))
                 number += 1
             found += [self.call_step(CallRef(turn.number, index)) for index in range(len(turn.calls))]
@@ -197,11 +197,16 @@ class AssistantRun:
         return server_call_id(self._id, ref.name)
 
     def _said(self) -> list[tuple[str, int]]:
-        said = [(words, int(turn.at)) for turn in self._timeline.steps() if (words := words_of(turn.replied.reply))]
+        said = [(words, int(turn.at)) for turn in self._timeline.steps() if (words := self._words(turn.replied.reply))]
         ended = last_entry(self._entries).record
-        if isinstance(ended, Ended) and self.ending.how in ("done", "stopped") and self.ending.text:
-            said.append((self.ending.text, self._last))
+        if isinstance(ended, Ended) and self.ending.how in ("done", "stopped"):
+            told = ended.text if self.state.beginning().cite and self.ending.how == "done" else self.ending.text
+            said += [(told, self._last)] if told else []
         return said
+
+    def _words(self, reply: Reply) -> str:
+        """What a reply tells the user; of an agent that cites, what was accepted is told at the end instead."""
+        return "" if self.state.beginning().cite and not reply.calls else words_of(reply)
 
 
 class EventWriter:

@@ -26,7 +26,7 @@ import msgspec
 from ....core.call import TextPart, ToolCall
 from ....core.errors import ActumError
 from ....core.event import TextDelta
-from ....core.json import JsonObject, dumps
+from ....core.json import Json, JsonObject, dumps
 from ....core.message import Reply, ReplyPart
 from ....core.run.pending import Pending
 from ....dialects.api.anthropic.decoder import BLOCKS
@@ -35,6 +35,7 @@ from ....dialects.api.openai_chat.dialect import OpenAiChat
 from ....dialects.api.openai_responses.encoder import ResponsesEncoder
 from ....dialects.base import ApiDialect, Encoder
 from ..surface import MESSAGES, RESPONSES, Surface
+from .annotations import annotate_message, annotate_output
 from .answer import Ending, Piece, Said, ServerCall, told_call
 from .failure import failure
 from .ids import AnswerRef, approval_id, call_id, server_call_id
@@ -148,7 +149,12 @@ class PlainWriter:
         last = last_words(ending)
         reply = self._reply(ending, text + (BREAK if text and last else "") + last)
         if isinstance(self._dialect, OpenAiChat):
-            return self._dialect.encode_reply(reply, created=self._created)
+            encoded = self._dialect.encode_reply(reply, created=self._created)
+            if not ending.references:
+                return encoded
+            body = msgspec.json.decode(encoded, type=dict[str, Json])
+            annotate_message(body, ending.references)
+            return _encode(body)
         return self._dialect.encode_reply(reply)
 
     def _reply(self, ending: Ending, text: str) -> Reply:
@@ -287,6 +293,8 @@ class ResponsesWriter:
             return _encode(self._encoder.response)
         self.end(ending)
         response = self._encoder.response
+        if ending.references:
+            annotate_output(response, ending.references)
         return _encode(response | {"status": "in_progress"} if ending.how == "running" else response)
 
     def _item(self, made: ServerCall) -> JsonObject:
