@@ -37,6 +37,8 @@ from .bodies import (
 from .tag_tree import read_tree
 
 CLOSING_TAG_MISSING = "closing tag missing"
+ENDS_MAX = 100
+"""A name is looked for behind this number of ends in one value at most, of those that no parameter began for."""
 LAST_MARK_MISSING = "the last mark is missing"
 _SECTION, _SECTION_END = "<![CDATA[", "]]>"
 _SECTION_END_INSIDE = "]]" + _SECTION_END + _SECTION + ">"
@@ -326,16 +328,19 @@ class XmlReader:
 
     def _holds_another(self, text: str) -> bool:
         """A parameter begins in the text of a value and does not end there."""
-        row, depth = self._row, 0
+        row, depth, ends = self._row, 0, 0
         if self._sectioned and text.count(_SECTION) <= text.count(_SECTION_END):
             return False  # in a section every tag is data
         if row.value_start and row.value_start in text:
             for found in _key_before(row.value_start).finditer(text):
                 self._call.begins_inside(found[1], self._key)
-        if row.parameter_start not in text:
+        if row.parameter_start not in text and self._value_end not in text:
             return False
         for found in _begins_or_ends(row.parameter_start, row.value_end).finditer(text):
             if found["begins"] is None:
+                ends += not depth
+                if not depth and ends <= ENDS_MAX and (half := self._half_key_at(text, found.end())):
+                    self._call.begins_inside(half, self._key)
                 depth = max(0, depth - 1)
             elif (key := self._key_at(text, found.start())) is not None:
                 self._call.begins_inside(key, self._key)
@@ -348,6 +353,14 @@ class XmlReader:
         if not isinstance(head, re.Match) or self._place.stops.pattern.match(text, at):
             return None
         return self._row.plain((head["key"] or "").strip())
+
+    def _half_key_at(self, text: str, at: int) -> str:
+        """The name of a parameter behind the end of a value, where the mark is missing that begins the parameter, or a
+        part of it; empty where no name stands there: then the mark is data, as in text that tells of marks.
+        """
+        words = "|".join(re.findall(r"\w+", self._row.parameter_start)) or "parameter"
+        head = _half_key(words).match(text, at)
+        return self._row.plain(head["key"]) if head is not None else ""
 
     def _holds_mark(self, text: str) -> bool:
         """Whether the text of a value holds a mark of a parameter or of a call."""
@@ -391,6 +404,15 @@ def _begins_or_ends(begin: str, value_end: str) -> re.Pattern[str]:
     """A mark by which a parameter begins, or one that ends a value."""
     ends = re.escape(value_end).replace(re.escape("{key}"), r"[^\s<>/]{1,160}")
     return re.compile(f"{ends}|(?P<begins>{re.escape(begin)})")
+
+
+@functools.cache
+def _half_key(words: str) -> re.Pattern[str]:
+    """A name alone in its line, or what is left of the mark of a parameter, as in `name="to">` and `=to>`."""
+    return re.compile(
+        rf"[^\w\n]{{0,8}}\s{{0,8}}(?:[^\w\n]{{0,8}}(?:{words})){{0,3}}[^\w\n]{{0,4}}(?P<key>[\w.\-]{{1,128}})"
+        r"(?:\s{0,4}[\"'/|]?>|[\"'][\s>]|\s{0,4}</|\s{0,4}\n)"
+    )
 
 
 @functools.cache
