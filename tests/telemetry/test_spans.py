@@ -14,7 +14,7 @@ from actum.core.budget import Price
 from actum.core.call import TextPart, ToolCall
 from actum.core.interfaces import Journal
 from actum.core.message import Reply, Usage
-from actum.core.run.record import Entry
+from actum.core.run.record import CallCompleted, Entry
 from actum.core.trace import span_id
 from actum.journal.memory import MemoryJournal
 from actum.journal.timeline import Timeline
@@ -146,6 +146,21 @@ async def test_a_database_gives_the_bytes_that_memory_gives(shared: Store) -> No
         journal.append(run_id, entry.record)
     await journal.sync(run_id)
     assert encoded(await spans(journal, run_id)) == encoded(await spans(memory, run_id))
+
+
+async def test_what_a_branch_took_over_has_its_spans_where_it_was_done_and_its_cost_counts_once() -> None:
+    journal = MemoryJournal()
+    asked = turn(ToolCall("c1", "weather", {"city": "Bonn"}))
+    caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    first = await desk(journal, asked, turn(text="Sunny.")).run("How?", trace=caller)
+    agent = desk(journal, turn(text="Rain."))
+    done = next(entry.number for entry in await journal.read(first.run_id) if isinstance(entry.record, CallCompleted))
+    new = await agent.fork(first.run_id, done, result="rain in Bonn")
+    await agent.resume(new)
+    ours, theirs = await spans(journal, new), await spans(journal, first.run_id)
+    assert [span.name for span in ours] == ["invoke_agent desk", "chat gpt-5-mini"]
+    assert not {span.span_id for span in ours} & {span.span_id for span in theirs}
+    assert {span.trace_id for span in ours} != {span.trace_id for span in theirs}, "nobody above waits for a branch"
 
 
 async def test_calls_without_a_model_hang_below_the_span_of_their_caller() -> None:

@@ -82,7 +82,9 @@ class Hall:
         policy = self.policy or Rules(Rule("allow"))
         return Workflow(read_once(text), [set_light], journal=self.journal, policy=policy, clock=self.clock)
 
-    async def workflow(self, name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions) -> TaskLine:
+    async def workflow(
+        self, name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions, trace: str
+    ) -> TaskLine:
         principal, tenant = whose(name, table)
         if table.workflow == "away" and self.is_away:
             raise TargetAway("it is away")
@@ -91,12 +93,14 @@ class Hall:
             made,
             inputs,
             options,
-            ConversationOptions(principal=principal, tenant=tenant),
+            ConversationOptions(principal=principal, tenant=tenant, trace=trace),
             given_by="event",
             queued_max=table.queued_max,
         )
 
-    async def agent(self, name: str, table: TriggerTable, words: UserMessage, options: TaskOptions) -> TaskLine:
+    async def agent(
+        self, name: str, table: TriggerTable, words: UserMessage, options: TaskOptions, trace: str
+    ) -> TaskLine:
         raise AssertionError
 
     async def build(self, started: Started) -> Resumable:

@@ -23,6 +23,7 @@ from actum.core.clock import SystemClock
 from actum.core.identity import Identity
 from actum.core.json import Json, JsonObject, dumps
 from actum.core.stored.webhook import signature
+from actum.journal.timeline import Timeline
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.server.a2a.signing import CardKey
 from actum.server.access import Access
@@ -135,6 +136,18 @@ async def test_a_delivery_that_comes_sixteen_times_at_once_begins_one_run_and_a_
         written = b"".join(each.read_bytes() for each in Path(it.place).parent.iterdir() if each.is_file())
         assert SECRET.encode() not in written
         assert b"kitchen" in written
+
+
+async def test_the_run_of_an_event_is_in_the_trace_of_its_sender(hall: Callable[..., Hall]) -> None:
+    it, caller = hall(press=TriggerTable(workflow="lamp", secret="s")), f"00-{'a' * 32}-{'b' * 16}-01"
+    async with opened(it) as client:
+        traces = []
+        for number, sent in enumerate((caller, caller[:-1], "x" * 2_000)):
+            headers = {**standard(it, BODY, f"msg_{number}"), "traceparent": sent}
+            told = await client.post("/press", content=BODY, headers=headers)
+            started = Timeline(await it.journal.read(told.json()["run_id"])).started
+            traces.append(started.trace if started is not None else None)
+    assert traces == [caller, "", ""]
 
 
 async def test_githubs_and_stripes_deliveries_are_known_by_their_ids(hall: Callable[..., Hall]) -> None:

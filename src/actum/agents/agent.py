@@ -38,6 +38,7 @@ from ..core.run.record import AgentChanged, Started, TaskQueued
 from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
 from ..core.tool import named_tools
+from ..core.trace import checked_traceparent
 from ..core.under_way import call_under_way
 from ..core.user import User
 from ..dialects.base import Dialect
@@ -556,6 +557,7 @@ class Agent(AgentParts, Generic[Output]):
         principal: str | None = None,
         tenant: str | None = None,
         request: str = "",
+        trace: str = "",
     ) -> str:
         """Begin a run that branches off from another: it has that run's entries up to one, and this agent's model,
         instructions and tools. `resume` goes on with it.
@@ -572,7 +574,7 @@ class Agent(AgentParts, Generic[Output]):
             conversation: the conversation of the new run; the run keeps its own history anyway. The conversation
                 belongs to the owner of the other run.
             principal, tenant: the user who asks for this, as for `resume`.
-            request: as for `run`.
+            request, trace: as for `run`.
 
         Returns:
             The id of the new run.
@@ -609,6 +611,7 @@ class Agent(AgentParts, Generic[Output]):
                 conversation=conversation,
                 forked=run_id,
                 fork_at=at,
+                trace=checked_traceparent(trace),
                 request=request,
                 cite=agent._brief.cite,
                 client_tools=agent.runner.client_tools,

@@ -124,6 +124,7 @@ def _upstream(table: UpstreamTable, prices: Mapping[str, Price], environment: Ma
         timeout_s=SILENCE_S if table.timeout_s is None else table.timeout_s,
         headers=table.headers,
         prices=prices,
+        trace=table.trace,
     )
 
 

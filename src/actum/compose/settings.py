@@ -157,6 +157,7 @@ class UpstreamTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         key: `${secret:NAME}` or `${VARIABLE}`, instead of the provider's variable. An address is sent no other key.
         headers: further headers of each request.
         timeout_s: for how many seconds the upstream may be silent.
+        trace: the upstream is sent a `traceparent`, so that its own spans hang below those of this server.
     """
 
     model: str
@@ -165,6 +166,7 @@ class UpstreamTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     key: str = ""
     headers: dict[str, str] = {}
     timeout_s: Annotated[float, Meta(gt=0)] | None = None
+    trace: bool = False
 
 
 class ModelTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -83,7 +83,9 @@ def open_triggers(
             raise UnknownName("no workflow is called {name!r}", name=name)
         return await published.open(*reference(name))  # the latest one, at each event
 
-    async def workflow(name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions) -> TaskLine:
+    async def workflow(
+        name: str, table: TriggerTable, inputs: JsonObject, options: TaskOptions, trace: str
+    ) -> TaskLine:
         principal, tenant = whose(name, table)
         is_published = table.workflow not in workflows.names
         try:
@@ -94,13 +96,13 @@ def open_triggers(
             made,
             inputs,
             options,
-            ConversationOptions(principal=principal, tenant=tenant, roles=table.roles),
+            ConversationOptions(principal=principal, tenant=tenant, roles=table.roles, trace=trace),
             given_by="event",
             is_published=is_published,
             queued_max=table.queued_max,
         )
 
-    async def agent(name: str, table: TriggerTable, words: UserMessage, options: TaskOptions) -> TaskLine:
+    async def agent(name: str, table: TriggerTable, words: UserMessage, options: TaskOptions, trace: str) -> TaskLine:
         principal, tenant = whose(name, table)
         try:
             asked = agents.get(table.agent)
@@ -110,7 +112,7 @@ def open_triggers(
             asked,
             words,
             options,
-            AgentOptions(principal=principal, tenant=tenant, roles=table.roles, mandate=table.mandate),
+            AgentOptions(principal=principal, tenant=tenant, roles=table.roles, mandate=table.mandate, trace=trace),
             queued_max=table.queued_max,
         )
 

@@ -70,6 +70,7 @@ class Attempt(Struct):
         ended: when it had its outcome, or began to wait for a person elsewhere; None when there is no word of it.
         settled: that outcome.
         waited_s: seconds after the attempt before it, so that a service could recover.
+        number: of the entry that it began with.
     """
 
     intended: Intended
@@ -77,6 +78,7 @@ class Attempt(Struct):
     ended: float | None = None
     settled: CallCompleted | None = None
     waited_s: float = 0.0
+    number: int = 0
 
     @property
     def left_unknown(self) -> bool:
@@ -263,7 +265,7 @@ class Timeline:
             case CallsRequested():
                 self.rows.append(DirectCalls(entry.number, entry.at, record, spans))
             case Intended():
-                self._begin(record, entry.at)
+                self._begin(record, entry)
             case CallCompleted() | CallRefused():
                 self._end(record, entry.at)
             case PrecheckDone():
@@ -313,12 +315,12 @@ class Timeline:
         """The call at a place; a nameless one where the entry that asked for it was deleted."""
         return self._calls.setdefault(place, CallSpan(NAMELESS))
 
-    def _begin(self, record: Intended, at: float) -> None:
+    def _begin(self, record: Intended, entry: Entry) -> None:
         call = self._call(CallRef(record.cause, record.index))
         before = call.attempts[-1] if call.attempts else None
         failed_at = before.ended if before is not None and before.settled is not None else None
-        waited_s = max(0.0, at - failed_at) if failed_at is not None else 0.0
-        call.attempts.append(Attempt(record, at, waited_s=waited_s))
+        waited_s = max(0.0, entry.at - failed_at) if failed_at is not None else 0.0
+        call.attempts.append(Attempt(record, entry.at, waited_s=waited_s, number=entry.number))
 
     def _end(self, record: CallCompleted | CallRefused, at: float) -> None:
         call = self._call(CallRef(record.cause, record.index))

@@ -12,7 +12,7 @@ import queue
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from msgspec import Struct
 from ..core.errors import UsageError
 from ..core.run.record import ModelReplied, Record, Started
 from ..core.stored.passed import PassedRequest
-from ..core.trace import trace_id
+from ..core.trace import checked_traceparent, trace_id
 
 log = logging.getLogger("actum.server")
 
@@ -45,20 +45,29 @@ class RequestFacts:
         model, upstream: of the run, or of a request for a model that was passed on; as they stand in the settings.
         tokens, cost: what models used for the request.
         passed: the line of a request that was passed on.
+        traceparent: as the client sent it; empty where the client sent none, or something else.
+
+    Args:
+        headers: of the request.
     """
 
-    __slots__ = ("cost", "model", "passed", "run_id", "tokens", "trace_id", "upstream")
+    __slots__ = ("cost", "model", "passed", "run_id", "tokens", "trace_id", "traceparent", "upstream")
 
-    def __init__(self) -> None:
+    def __init__(self, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
         self.run_id = self.trace_id = self.model = self.upstream = ""
+        sent = [value for name, value in headers if name == b"traceparent"]
+        self.traceparent = checked_traceparent(sent[0].decode("latin-1")) if len(sent) == 1 else ""
+        if self.traceparent:
+            self.trace_id = trace_id("", self.traceparent)
         self.tokens, self.cost = 0, Decimal(0)
         self.passed: PassedRequest | None = None
 
     def note(self, run_id: str, record: Record) -> None:
         """Note what a record of a run says that the request began, or goes on with."""
         if isinstance(record, Started) and not record.parent:
-            self.run_id, self.model = self.run_id or run_id, self.model or record.model
-            self.trace_id = self.trace_id or trace_id(run_id, record.trace)
+            if not self.run_id:
+                self.run_id, self.trace_id = run_id, trace_id(run_id, record.trace)
+            self.model = self.model or record.model
         elif isinstance(record, ModelReplied):
             self.tokens += record.reply.usage.input_tokens + record.reply.usage.output_tokens
             self.cost += record.cost
@@ -66,6 +75,7 @@ class RequestFacts:
     def note_passed(self, passed: PassedRequest) -> None:
         """Note that the request was passed on, and how that ended."""
         self.passed = passed
+        self.trace_id = passed.trace_id
         self.model, self.upstream = passed.model, passed.upstream
         self.tokens += passed.input_tokens + passed.output_tokens
         self.cost += passed.cost or 0
@@ -73,6 +83,12 @@ class RequestFacts:
 
 request_facts: ContextVar[RequestFacts | None] = ContextVar("actum_request_facts", default=None)
 """What is known of the request that is answered now."""
+
+
+def traceparent_of_request() -> str:
+    """The `traceparent` that came with the request that is answered now; empty where none came."""
+    facts = request_facts.get()
+    return facts.traceparent if facts is not None else ""
 
 
 class AccessLine(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -34,6 +34,7 @@ from ..triggers.event import TriggerEvent, event_id, kind_of
 from ..triggers.intake import TakenEvent, TargetAway, TooManyEvents, TriggerIntake
 from ..triggers.states import TriggerPaused
 from ..triggers.watch import Watcher
+from .access_log import traceparent_of_request
 from .api.problem import encoded
 from .paths import OtherPath
 from .route_group import language_of
@@ -111,6 +112,7 @@ class TriggerRoutes:
                 at=self._intake.clock.now(),
                 data=data,
                 kind=kind_of(table, headers, data),
+                trace=traceparent_of_request(),
             )
         except UsageError as error:
             raise Refusal(400, "no_event_id", f"{error}.") from None

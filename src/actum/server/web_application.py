@@ -312,7 +312,7 @@ class WebApplication:
         id_ = _id_of(headers)
         scope[REQUEST_ID] = id_
         answer = _Answer(send, id_, looks.cors(headers))
-        token, facts = request_id.set(id_), RequestFacts()
+        token, facts = request_id.set(id_), RequestFacts(headers)
         noting = request_facts.set(facts)
         if self._metrics is not None:
             self._metrics.under_way.inc()

@@ -5,7 +5,8 @@ in whatever process and as often as one likes.
     chat MODEL                                a turn of the model, and what a running tool asked a model
     execute_tool NAME                         a call, from its first attempt to its outcome
 
-A run of direct calls has no span of its own. Usage and cost stand on `chat` alone, since backends add them up.
+A run of direct calls has no span of its own. What a branch took over from another run has its spans in that run alone.
+Usage and cost stand on `chat` alone, since backends add them up.
 
 Source: OpenTelemetry semantic conventions 1.41.0, the last that hold GenAI in the main schema.
 """
@@ -24,7 +25,7 @@ from ..core.json import JsonObject
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.run.record import Ended, Started, TaskRetrying
 from ..core.trace import span_id, span_in, trace_id
-from ..journal.timeline import CallSpan, DirectCalls, InputAsked, ModelTurn, NodeSpan, OtherEvent, Timeline
+from ..journal.timeline import Attempt, CallSpan, DirectCalls, InputAsked, ModelTurn, NodeSpan, OtherEvent, Timeline
 
 SCHEMA = "https://opentelemetry.io/schemas/1.41.0"
 Attribute = str | int | float | bool | tuple[str, ...]
@@ -101,6 +102,7 @@ class _Spans:
         self._above = span_in(started.trace)
         self._has_own = bool(started.model or started.workflow)
         self._own = span_id(f"run {run_id}") if self._has_own else self._above
+        self._taken_over = started.fork_at if started.forked else -1
         self._provider, self._model = _asked(started.model)
         self._common = self._made_common()
 
@@ -110,9 +112,10 @@ class _Spans:
         told: list[JsonObject] = [_told(each) for each in self._started.said] if self._said.content else []
         for row in self._timeline.rows:
             if isinstance(row, ModelTurn):
-                named = f"{self._run_id} turn {row.number}"
                 replied = row.replied
-                yield self._chat(named, self._own, row.begun, row.at, replied.reply, replied.cost, told)
+                if row.number > self._taken_over:
+                    named = f"{self._run_id} turn {row.number}"
+                    yield self._chat(named, self._own, row.begun, row.at, replied.reply, replied.cost, told)
                 told += [_told(replied.reply)] if self._said.content else []
             if isinstance(row, ModelTurn | DirectCalls | NodeSpan):
                 for call in row.calls:
@@ -206,9 +209,10 @@ class _Spans:
 
     def _call(self, call: CallSpan) -> Iterator[TraceSpan]:
         """The span of a call that was attempted and has its outcome, and of what its tool asked models."""
-        if not call.attempts or call.outcome is None or call.ended is None:
+        attempts = [each for each in call.attempts if each.number > self._taken_over]
+        if not attempts or call.outcome is None or call.ended is None:
             return
-        first, result = call.attempts[0], call.outcome.result
+        first, result = attempts[0], call.outcome.result
         own = span_id(first.intended.key)
         attributes: dict[str, Attribute] = {
             "gen_ai.operation.name": "execute_tool",
@@ -231,7 +235,7 @@ class _Spans:
             start=_ns(first.at),
             end=_ns(max(first.at, call.ended)),
             attributes=attributes,
-            events=tuple(_events(call)),
+            events=tuple(_events(call, attempts[1:])),
             status="error" if result.error is not None else "unset",
         )
         for sample in call.samples:
@@ -239,9 +243,9 @@ class _Spans:
             yield self._chat(named, own, sample.at - asked.seconds, sample.at, asked.reply, asked.cost)
 
 
-def _events(call: CallSpan) -> Iterator[SpanEvent]:
+def _events(call: CallSpan, further: Sequence[Attempt]) -> Iterator[SpanEvent]:
     """Further attempts at a call, and what a person was asked about it."""
-    for attempt in call.attempts[1:]:
+    for attempt in further:
         yield SpanEvent("attempt", _ns(attempt.at), {"actum.attempt": attempt.intended.attempt})
     for question in call.questions:
         yield SpanEvent("asked", _ns(question.at), {"actum.ask.kind": question.asked.pending.kind})

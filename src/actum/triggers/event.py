@@ -32,6 +32,7 @@ class TriggerEvent(Struct, frozen=True, kw_only=True):
         at: when it was told, in seconds since 1970.
         data: what was told of it.
         kind: the name of the kind of event, where the sender says one.
+        trace: the `traceparent` that came with the event; empty where none came.
     """
 
     trigger: str
@@ -39,6 +40,7 @@ class TriggerEvent(Struct, frozen=True, kw_only=True):
     at: float
     data: Json
     kind: str = ""
+    trace: str = ""
 
     @property
     def key(self) -> str:

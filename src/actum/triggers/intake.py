@@ -80,17 +80,17 @@ class Targets:
     """What triggers begin.
 
     Args:
-        workflow: accepts a run of a workflow: by the trigger, its inputs and the options of the task. Raises TargetAway
-            where the workflow is not there.
-        agent: accepts a question to an agent: by the trigger, the question and the options of the task. Raises
-            TargetAway where the agent is not there.
+        workflow: accepts a run of a workflow: by the trigger, its inputs, the options of the task and the `traceparent`
+            of the event. Raises TargetAway where the workflow is not there.
+        agent: accepts a question to an agent: by the trigger, the question, the options of the task and the
+            `traceparent` of the event. Raises TargetAway where the agent is not there.
         go_on: goes on with a run that an event has woken, by its id and its tenant; None where only tasks go on.
     """
 
     def __init__(
         self,
-        workflow: Callable[[str, TriggerTable, JsonObject, TaskOptions], Awaitable[TaskLine]],
-        agent: Callable[[str, TriggerTable, UserMessage, TaskOptions], Awaitable[TaskLine]],
+        workflow: Callable[[str, TriggerTable, JsonObject, TaskOptions, str], Awaitable[TaskLine]],
+        agent: Callable[[str, TriggerTable, UserMessage, TaskOptions, str], Awaitable[TaskLine]],
         go_on: Callable[[str, str], Awaitable[None]] | None = None,
     ) -> None:
         self.workflow = workflow
@@ -195,10 +195,10 @@ class TriggerIntake:
     async def _begin(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent:
         options = TaskOptions(unique_key=event.key, max_retries=table.max_retries)
         if table.workflow:
-            line = await self._targets.workflow(event.trigger, table, await _inputs(table, event), options)
+            line = await self._targets.workflow(event.trigger, table, await _inputs(table, event), options, event.trace)
         else:
             words = UserMessage((TextPart(await _text(table.say, event)),), "event")
-            line = await self._targets.agent(event.trigger, table, words, options)
+            line = await self._targets.agent(event.trigger, table, words, options, event.trace)
         return TakenEvent(event=event.id, run_id=line.run_id)
 
     async def _wake(self, table: TriggerTable, event: TriggerEvent) -> TakenEvent:

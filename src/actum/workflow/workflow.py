@@ -40,6 +40,7 @@ from ..core.run.node_records import NODE_VALUE_BYTES_MAX, NodeLeft
 from ..core.run.record import Started, TaskQueued
 from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secrets.store import SecretSource
+from ..core.trace import checked_traceparent
 from ..core.under_way import call_under_way
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
@@ -480,6 +481,7 @@ class Workflow:
         principal: str | None = None,
         tenant: str | None = None,
         request: str = "",
+        trace: str = "",
     ) -> str:
         """Begin a run that branches off from another, for `resume`; the arguments are those of `Agent.fork`.
 
@@ -509,6 +511,7 @@ class Workflow:
                 conversation="",  # a fork stands alone: it does not change the variables of the conversation
                 forked=run_id,
                 fork_at=at,
+                trace=checked_traceparent(trace),
                 request=request,
             )
             await take_over(journal, run_id, new, (forked(started, above), *records[1:]))

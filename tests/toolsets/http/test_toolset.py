@@ -17,6 +17,7 @@ from actum.core.errors import CallError
 from actum.core.interfaces import Context
 from actum.core.json import Json, JsonObject, dumps
 from actum.core.tool import Tool
+from actum.core.trace import span_id, span_in
 from actum.protocols.openapi.model import ApiDocument
 from actum.protocols.openapi.reading import read_api
 from actum.protocols.openapi.setup import ApiSetup, Credential, OAuthCredential, SecretCredential
@@ -117,6 +118,29 @@ async def refused(toolset: ApiToolset, name: str, arguments: JsonObject | None =
     with pytest.raises(CallError) as raised:
         await toolset.execute(ToolCall("1", name, arguments or {}), context(name, arguments))
     return raised.value
+
+
+@pytest.mark.row("A6")
+async def test_a_service_is_sent_the_trace_of_the_call() -> None:
+    async with wire_server(lambda head, body: said(b"{}", "200 OK", JSON)) as server:
+        toolset = ApiToolset(setup(server.port))
+        asked = context("list_pets")
+        await toolset.execute(asked.call, asked)
+        traced = Context(
+            run_id="run",
+            call=asked.call,
+            key="key-of-call",
+            attempt=1,
+            principal="ann",
+            deps=None,
+            attachments={},
+            trace="0af7651916cd43dd8448eb211c80319c",
+        )
+        await toolset.execute(asked.call, traced)
+    without, with_trace = (head.lower() for head in server.heads)
+    assert "traceparent" not in without
+    assert f"traceparent: {traced.traceparent}\r\n" in with_trace
+    assert span_in(traced.traceparent) == span_id("key-of-call")
 
 
 async def test_an_answer_is_the_error_that_it_means_with_the_effect_that_it_may_have_had() -> None:

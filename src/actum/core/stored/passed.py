@@ -12,6 +12,8 @@ from typing import Literal, Protocol, get_args
 
 from msgspec import Struct
 
+from ..trace import trace_id
+
 PassedEnd = Literal["answered", "refused", "broke_off", "client_left"]
 """How a passed-through request ended: with an answer; with an error instead of an answer; with an error in the middle
 of a stream; or the client hung up."""
@@ -43,6 +45,7 @@ class PassedRequest(Struct, frozen=True, kw_only=True):
         seconds: how long all of it took.
         first_s: how long it took until the first byte of the answer went out.
         request_body, answer_body: what was said, where the operator wants that kept; else empty.
+        trace: the `traceparent` that came with the request; empty where none came.
     """
 
     at: float
@@ -65,6 +68,22 @@ class PassedRequest(Struct, frozen=True, kw_only=True):
     first_s: float = 0.0
     request_body: bytes = b""
     answer_body: bytes = b""
+    trace: str = ""
+
+    @property
+    def trace_id(self) -> str:
+        """The trace that the request belongs to: that of its caller, or its own."""
+        return trace_id(passed_key(self.request_id, self.at), self.trace)
+
+
+def passed_key(request_id: str, at: float) -> str:
+    """What the id of the span of a passed-through request is made of.
+
+    Args:
+        request_id: of the request; a client may have chosen the id, so that the id alone names no request.
+        at: when the request came, in seconds since 1970.
+    """
+    return f"passed {request_id} {at!r}"
 
 
 class PassedSum(Struct, frozen=True, kw_only=True):

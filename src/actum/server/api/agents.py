@@ -164,6 +164,7 @@ async def try_agent(api: Api, asked: ApiRequest[None, TryAgentBody]) -> ApiReply
             key_id=who.key_id,
             run_id=start.run_id,
             request=start.request,
+            trace=start.trace,
             emit=emit,
             memory=False,
         ),

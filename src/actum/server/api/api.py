@@ -47,6 +47,7 @@ from ...tasks.queue import TaskQueue
 from ...transport.http import HttpFailure
 from ...triggers.states import TriggerStates
 from ...workflow.speaker import WorkflowModel
+from ..access_log import traceparent_of_request
 from ..published import PublishedOffer
 from ..workflows import GivenWorkflows, WorkflowsByName
 from .connected import TenantModels
@@ -72,10 +73,12 @@ class Start(Struct, frozen=True):
     Attributes:
         run_id: the id of the run.
         request: a digest of the request, where the id was made of a key; empty otherwise.
+        trace: the `traceparent` that came with the request; empty where none came.
     """
 
     run_id: str
     request: str = ""
+    trace: str = ""
 
 
 class AgentsByName(Protocol):
@@ -440,12 +443,13 @@ class Api:
     def start(self, asked: ApiRequest[object, object]) -> Start:
         """The run that a request starts: a new run, or the run of its `Idempotency-Key` and its caller."""
         if not asked.key:
-            return Start(new_id("run"))
+            return Start(new_id("run"), trace=traceparent_of_request())
         who = asked.who
         named = hashlib.sha256(_sorted.encode([who.tenant, who.principal, asked.key])).hexdigest()
         # Keyed, so that a secret argument can not be guessed from the digest by a reader of the journal.
         said = _sorted.encode([asked.operation, dict(asked.names), asked.body])
-        return Start(f"run_{named[:32]}", hmac.digest(asked.key.encode(), said, "sha256").hex()[:32])
+        digest = hmac.digest(asked.key.encode(), said, "sha256").hex()[:32]
+        return Start(f"run_{named[:32]}", digest, traceparent_of_request())
 
     async def begin(self, start: Start, make: Begin) -> RunJob | None:
         """Begin the run of a request, unless the same request has begun it before.

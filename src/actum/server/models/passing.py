@@ -36,15 +36,16 @@ from ...core.interfaces import Clock
 from ...core.message import Reply, Usage
 from ...core.process.real_models import check_may_ask
 from ...core.process.worker_thread import LARGE, off_loop
-from ...core.stored.passed import PassedEnd, PassedRequest, PassedRequests
+from ...core.stored.passed import PassedEnd, PassedRequest, PassedRequests, passed_key
 from ...core.token_estimate import with_usage
+from ...core.trace import trace_id, traceparent_of
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
 from ...dialects.transcode.transcode import Transcoder, transcode
 from ...models.returned_thoughts import may_be_refused, refuse_thoughts
 from ...transport.http import HttpFailure
 from ...transport.upstream_client import UpstreamAnswer, UpstreamClient
-from ..access_log import request_facts
+from ..access_log import request_facts, traceparent_of_request
 from ..route_group import REQUEST_ID
 from .event_watch import EventWatch, usage_of_answer
 from .lost import lost_header, told_losses
@@ -290,6 +291,8 @@ class PassingThrough:
         target = upstream.target(said.surface, upstream.model(asked.model), stream=asked.stream)
         check_may_ask(asked.model, target.url)
         line.ask(upstream)
+        if upstream.trace:
+            forwarded["traceparent"] = line.traceparent
         try:
             client = upstream.client or self._client
             answer = await client.send(target, upstream.headers(forwarded), said.body, upstream.timeout_s)
@@ -385,6 +388,7 @@ class _Line:
         self._answer: list[bytes] = []
         self._answer_bytes = 0
         self.request_id = str(asked.http.scope.get(REQUEST_ID, ""))
+        self._trace = traceparent_of_request()
         self.tried = 0
 
     async def check(self) -> None:
@@ -400,6 +404,12 @@ class _Line:
         except JournalError as error:
             log.error("no request is passed on, since the journal can not be written: %s", error)
             raise ModelUnavailable("Nothing can be kept on record now.", status=503, retry_after=5.0) from None
+
+    @property
+    def traceparent(self) -> str:
+        """The request as a span of its trace, for an upstream that is told of traces."""
+        key = passed_key(self.request_id, self._at)
+        return traceparent_of(trace_id(key, self._trace), key)
 
     def ask(self, upstream: ModelUpstream) -> None:
         """Another upstream is asked."""
@@ -445,6 +455,7 @@ class _Line:
             first_s=self._first_s,
             request_body=self._asked.body[:BODY_KEPT_BYTES_MAX] if keeps else b"",
             answer_body=b"".join(self._answer)[:BODY_KEPT_BYTES_MAX] if keeps else b"",
+            trace=self._trace,
         )
         if self._kept is not None:
             self._kept.add(passed)

@@ -52,9 +52,10 @@ class ModelUpstream:
         headers: further headers of each request.
         prices: what models cost, by the name of the upstream or of the model.
         client: sends the requests; None for the client that the upstreams of the settings share.
+        trace: the upstream is sent a `traceparent`.
 
     Attributes:
-        name, place, weight, timeout_s, client: as above.
+        name, place, weight, timeout_s, client, trace: as above.
         surfaces: the names of the surfaces that are passed on byte for byte.
 
     Raises:
@@ -71,8 +72,9 @@ class ModelUpstream:
         headers: Mapping[str, str] | None = None,
         prices: Mapping[str, Price] | None = None,
         client: UpstreamClient | None = None,
+        trace: bool = False,
     ) -> None:
-        self.name, self.place, self.weight, self.client = name, place, weight, client
+        self.name, self.place, self.weight, self.client, self.trace = name, place, weight, client, trace
         self.timeout_s, self._prices = timeout_s, dict(prices or {})
         api = place.dialect.name
         spoken = _SPOKEN.get(api, ())

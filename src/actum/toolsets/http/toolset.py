@@ -296,6 +296,8 @@ class ApiToolset:
         """What the API answers: whole, or as items where the answer is a stream."""
         reads = operation.method in _READING
         headers = {"accept": _accepted(operation)} | {name.lower(): text for name, text in dressed.request.headers}
+        if context.traceparent:
+            headers.setdefault("traceparent", context.traceparent)
         try:
             async with self._sender(dressed.certificate) as fetcher:
                 if any(each.is_stream for each in operation.responses):

@@ -90,6 +90,7 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
             key_id=who.key_id,
             run_id=start.run_id,
             request=start.request,
+            trace=start.trace,
             tool_choice=body.tool_choice,
             memory=body.memory,
             mandate=body.mandate,
@@ -230,6 +231,7 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
             principal=recorded.started.principal,
             tenant=who.tenant,
             request=start.request,
+            trace=start.trace,
         )
     else:
         await agent.fork(
@@ -242,6 +244,7 @@ async def fork_run(api: Api, asked: ApiRequest[None, ForkBody]) -> ApiReply:
             principal=recorded.started.principal,
             tenant=who.tenant,
             request=start.request,
+            trace=start.trace,
         )
     branch = await api.records.run(start.run_id, who)
     if not branch.is_over and api.work.get(start.run_id) is None and not await api.journal.driven([start.run_id]):

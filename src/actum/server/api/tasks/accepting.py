@@ -17,6 +17,7 @@ from ....core.run.task_request import NO_DEFAULTS, TaskDefaults
 from ....features.operation import ApiReply, ApiRequest
 from ....features.refusal import Refusal
 from ....runs.options import ConversationOptions, RunOptions
+from ...access_log import traceparent_of_request
 from ..calls import call_refusal
 from .bodies import TaskAccepted, TaskBody
 
@@ -41,7 +42,13 @@ async def accept_call(api: Api, asked: ApiRequest[None, TaskBody], name: str, ar
             await api.runner_for(who, name),
             call,
             options,
-            RunOptions(principal=who.principal, tenant=who.tenant, roles=who.roles, key_id=who.key_id),
+            RunOptions(
+                principal=who.principal,
+                tenant=who.tenant,
+                roles=who.roles,
+                key_id=who.key_id,
+                trace=traceparent_of_request(),
+            ),
             speaks_for="user" if who.speaks_for == "user" else "",
         )
     except TaskRefused as refused:
@@ -79,6 +86,7 @@ async def accept_run(
                 tenant=who.tenant,
                 roles=who.roles,
                 key_id=who.key_id,
+                trace=traceparent_of_request(),
                 tool_choice=tool_choice,
                 memory=memory,
                 mandate=mandate,
@@ -118,6 +126,7 @@ async def accept_workflow(
                 tenant=who.tenant,
                 roles=who.roles,
                 key_id=who.key_id,
+                trace=traceparent_of_request(),
             ),
             given_by="user" if who.speaks_for == "user" else "client",
             is_published=is_published,

@@ -153,6 +153,7 @@ async def make_call(api: Api, asked: ApiRequest[None, Any], runner: Runner, argu
                 key_id=who.key_id,
                 run_id=start.run_id,
                 request=start.request,
+                trace=start.trace,
                 emit=emit,
             ),
             by="client",

@@ -137,6 +137,7 @@ async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> Ap
             key_id=who.key_id,
             run_id=start.run_id,
             request=start.request,
+            trace=start.trace,
             emit=emit,
             wait_s=0,
         ),

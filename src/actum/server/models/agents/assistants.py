@@ -32,6 +32,7 @@ from ....core.tool import Tool
 from ....dialects.api.openai_fields import tool_choice
 from ....runs.options import Emit
 from ....runs.streaming import both
+from ...access_log import traceparent_of_request
 from ...api.api import Api, Start
 from ...api.records import Recorded
 from ...api.runs.operations import cancel_elsewhere
@@ -383,7 +384,8 @@ class Assistants:
             await self._api.agent(who, wanted.agent, conversation=thread), wanted.tools
         )
         self._api.check_question(agent, wanted.words[-1])
-        start, events = Start(new_id("run")), Events() if body.get("stream") is True else None
+        start = Start(new_id("run"), trace=traceparent_of_request())
+        events = Events() if body.get("stream") is True else None
         settings = read_settings(wanted)
         # Before the run begins: where the server is killed in between, the messages are only new to the next run.
         await self._objects.take_up(owner_of(who), texts_in(wanted.door["messages"]), start.run_id)
@@ -398,6 +400,7 @@ class Assistants:
                 roles=who.roles,
                 key_id=who.key_id,
                 run_id=start.run_id,
+                trace=start.trace,
                 door=wanted.door,
                 settings=settings,
                 tool_choice=None if wanted.tool_choice == "auto" else wanted.tool_choice,

@@ -344,6 +344,7 @@ class AgentExecutor:
                 key_id=who.key_id,
                 run_id=place.start.run_id,
                 request=place.start.request,
+                trace=place.start.trace,
                 names=place.names,
                 door=door_fields(asked),
                 told=place.told,

@@ -26,6 +26,7 @@ from ....core.run.pending import Pending
 from ....core.run.record import Ended, InputGiven
 from ....dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ....features.refusal import Refusal
+from ...access_log import traceparent_of_request
 from ...api.api import Api, Start
 from ...api.records import Recorded
 from ...scopes import allows
@@ -186,12 +187,13 @@ class Placing:
         """The id of the run that the request would begin: new, or made of its `Idempotency-Key` and its caller."""
         key, who = asked.header("idempotency-key").strip(), asked.identity
         if not key:
-            return Start(new_id("run"))
+            return Start(new_id("run"), trace=traceparent_of_request())
         if len(key) > 255 or not key.isascii() or not key.isprintable():
             raise UsageError("Idempotency-Key: use 1 to 255 visible ASCII characters")
         named = name_of("key", b"models", who, [key])
         said = hashlib.sha256(asked.body).digest() + asked.surface.name.encode()
-        return Start(f"run_{named.partition(':')[2][:32]}", hmac.digest(key.encode(), said, "sha256").hex()[:32])
+        digest = hmac.digest(key.encode(), said, "sha256").hex()[:32]
+        return Start(f"run_{named.partition(':')[2][:32]}", digest, traceparent_of_request())
 
     async def _begun(self, start: Start, who: Identity) -> Recorded | None:
         """The run that was begun with this `Idempotency-Key`; None where there is none.
