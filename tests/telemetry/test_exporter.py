@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
 from importlib.metadata import version
 
 import pytest
@@ -16,6 +17,7 @@ from actum.compose.settings import Settings
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
 from actum.core.interfaces import Journal
+from actum.core.stored.passed import PassedRequest, PassedRequests
 from actum.journal.memory import MemoryJournal
 from actum.journal.timeline import Timeline
 from actum.telemetry.exporter import SpanExporter
@@ -192,6 +194,75 @@ async def test_what_can_not_be_is_told_at_the_start(
     opening = open_exporter(Settings(telemetry=table), variables, MemoryJournal())
     with pytest.raises(UsageError, match=word), opening:
         pass
+
+
+def passed(number: int, **more: object) -> PassedRequest:
+    """The line of a request that was passed through."""
+    said = {"end": "answered", "surface": "chat", "upstream": "openai:gpt-5-mini", "tenant": "north", **more}
+    return PassedRequest(
+        at=1_000.0 + number,
+        request_id="r",
+        principal="ann",
+        model="fast",
+        asked="fast",
+        status=200,
+        input_tokens=30,
+        output_tokens=5,
+        cached_tokens=10,
+        cost=Decimal(2),
+        seconds=0.5,
+        **said,  # type: ignore[arg-type]
+    )
+
+
+def kept(journal: Journal) -> PassedRequests:
+    assert journal.passed is not None
+    return journal.passed
+
+
+async def test_requests_that_are_passed_through_are_sent_once_by_one_of_all_processes_and_never_while_held(
+    shared: Store,
+) -> None:
+    collector, clock, counts = OtlpCollector(), FakeClock(), Counter[str]()
+    async with collector.serving() as url:
+        wanted = settings(url, queue=5)
+        journals = [await opened(shared, wanted, clock) for _ in range(2)]
+        kept(journals[0]).add(passed(0))  # before telemetry was switched on
+        assert await kept(journals[0]).sums(0, 1) == [], "the line is written"
+
+        def count(outcome: str, number: int) -> None:
+            counts[outcome] += number
+
+        with (
+            open_exporter(wanted, ENVIRONMENT, journals[0], count) as a,
+            open_exporter(wanted, ENVIRONMENT, journals[1], count) as b,
+        ):
+            assert a is not None
+            assert b is not None
+            for number in range(1, 9):
+                kept(journals[number % 2]).add(passed(number))
+            kept(journals[0]).add(passed(9, surface="count_tokens"))
+            assert [await kept(each).sums(0, 1) for each in journals] == [[], []], "the lines are written"
+            await asyncio.gather(*(each.look() for each in (a, b) * 3))
+            assert (counts["sent"], len(collector.names), set(collector.names)) == (8, 8, {"chat gpt-5-mini"})
+            assert await a.send_passed(0) == 0
+            assert len(collector.spans) == 9, "by hand, what ran before"
+            for number in range(10, 20):
+                kept(journals[0]).add(passed(number))
+            await kept(journals[0]).sums(0, 1)
+            agent = desk(journals[0], turn(ToolCall("c1", "pay", {"sum": 3})))
+            await agent.run("Pay.")  # is unfinished, so that there is something to hold
+            before = len(collector.names)
+            await journals[0].held.hold()
+            assert await a.look()
+            assert len(collector.names) == before, "what waits at a backup waits for a person"
+            await journals[0].held.release()
+            collector.answers = [503]
+            assert not await a.look()
+            assert counts["dropped"] == 5, "the oldest, beyond the queue"
+            collector.answers = [400] * 4  # all together, the older half, and each of its two
+            assert await b.look()
+            assert (counts["dropped"], len(collector.names) - before) == (5 + 2, 3)
 
 
 async def test_without_the_table_nothing_is_written_and_nothing_is_sent(shared: Store) -> None:

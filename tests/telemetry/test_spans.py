@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from actum import Agent, Answer, ToolError, tool
 from actum.core.budget import Price
@@ -15,13 +16,14 @@ from actum.core.call import TextPart, ToolCall
 from actum.core.interfaces import Journal
 from actum.core.message import Reply, Usage
 from actum.core.run.record import CallCompleted, Entry
+from actum.core.stored.passed import PassedRequest
 from actum.core.trace import span_id
 from actum.journal.memory import MemoryJournal
 from actum.journal.timeline import Timeline
 from actum.policy.rules import Rule, Rules
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
-from actum.telemetry.spans import SpanContent, TraceSpan, spans_of
+from actum.telemetry.spans import SpanContent, TraceSpan, passed_span, spans_of
 from actum.testing import FakeClock, ScriptedModel
 from tests.storage.conftest import Store
 
@@ -173,3 +175,52 @@ async def test_calls_without_a_model_hang_below_the_span_of_their_caller() -> No
     assert (span.trace_id, span.parent_span_id) == ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
     assert span.name == "execute_tool weather"
     assert span.span_id != span_id(result.run_id)
+
+
+def test_a_request_that_was_passed_through_is_a_chat_span_in_the_trace_of_its_caller() -> None:
+    line = PassedRequest(
+        at=100.25,
+        request_id="r1",
+        tenant="north",
+        principal="ann",
+        key_id="k1",
+        surface="messages",
+        model="gpt-*",
+        asked="gpt-5",
+        upstream="openai:*",
+        end="answered",
+        status=200,
+        input_tokens=30,
+        output_tokens=5,
+        cached_tokens=10,
+        cost=Decimal(2),
+        seconds=0.5,
+        request_body=b"my-word",
+        trace="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    )
+    span = passed_span(line, SpanContent(users=True))
+    assert span is not None
+    assert (span.trace_id, span.parent_span_id) == ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
+    assert (span.name, span.kind, span.start, span.end) == ("chat gpt-5", "client", 100_250_000_000, 100_750_000_000)
+    assert span.attributes == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "gpt-5",
+        "gen_ai.usage.input_tokens": 30,
+        "gen_ai.usage.output_tokens": 5,
+        "gen_ai.usage.cache_read.input_tokens": 10,
+        "actum.cost": 2.0,
+        "langfuse.observation.cost_details": '{"total":2.0}',
+        "actum.tenant": "north",
+        "actum.key.id": "k1",
+        "actum.upstream": "openai:*",
+        "user.id": "ann",
+    }
+    bare = passed_span(structs.replace(line, end="broke_off", trace="", upstream="", surface="embeddings"))
+    assert bare is not None
+    assert (bare.name, bare.status, bare.attributes["error.type"]) == ("embeddings gpt-5", "error", "broke_off")
+    assert not bare.parent_span_id
+    later = structs.replace(line, at=100.5)
+    assert later.trace_id == line.trace_id
+    assert passed_span(later) != passed_span(line)
+    assert passed_span(structs.replace(line, surface="count_tokens")) is None

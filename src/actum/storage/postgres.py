@@ -192,7 +192,7 @@ class PostgresDatabase:
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         cursor = self._connection.execute(statement.replace("?", "%s") if values else statement, values or None)
-        return cursor.fetchall() if statement.startswith("SELECT") else []
+        return cursor.fetchall() if statement.startswith("SELECT") or " RETURNING " in statement else []
 
     def tables(self) -> set[str]:
         return {str(name) for (name,) in self.execute(_TABLES)}

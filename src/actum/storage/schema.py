@@ -173,6 +173,8 @@ _LATER = (
     ALTER TABLE in_use ADD COLUMN share INTEGER NOT NULL DEFAULT 0""",
     # Runs that were unfinished when the journal was restored; see `core.stored.held`.
     "CREATE TABLE held (run_id TEXT PRIMARY KEY)",
+    # Lines of passed-through requests whose spans were not sent; see `actum.telemetry`.
+    "CREATE TABLE passed_unsent (place INTEGER PRIMARY KEY)",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

@@ -15,12 +15,13 @@ from msgspec import Struct
 
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Clock, Journal
+from ..core.stored.passed import PassedRequest, PassedRequests
 from ..journal.timeline import Timeline
 from ..transport.fetcher import Fetcher
 from ..transport.http import HttpFailure
 from .feature import FEATURE, UNSENT, Unsent
 from .settings import TelemetryTable
-from .spans import SpanContent, TraceSpan, spans_of
+from .spans import SpanContent, TraceSpan, passed_span, spans_of
 
 log = logging.getLogger("actum.telemetry")
 
@@ -28,6 +29,10 @@ RUNS_AT_ONCE = 50
 """At most the spans of this many runs are sent in one request."""
 ROWS_MAX = 1_000
 """At most this many runs are read at a time."""
+LINES_MAX = 1_000_000
+"""At most this many passed-through requests are sent by hand at a time."""
+LINES_AT_ONCE = 500
+"""At most the spans of this many passed-through requests are sent in one request."""
 RETRY_S_MAX = 60.0
 SINCE = "telemetry since"
 """The position that says since when spans are sent: runs that began before are sent by `actum telemetry send` alone."""
@@ -83,6 +88,8 @@ class SpanExporter:
         self._said = SpanContent(content=table.content, users=table.users)
         self._since = float("inf")
         self._problem = ""
+        if journal.passed is not None:
+            journal.passed.note_unsent()
 
     async def run(self) -> None:
         """Send spans until this is cancelled."""
@@ -109,6 +116,11 @@ class SpanExporter:
             if not await self._send_rows(free[at : at + RUNS_AT_ONCE]):
                 await self._drop()
                 return False
+        if self._journal.passed is None or await self._journal.held.is_on():
+            return True
+        with suppress(Busy):  # another process sends them
+            async with self._journal.claim("telemetry of passed requests"):
+                return await self._send_lines(self._journal.passed)
         return True
 
     async def send_run(self, run_id: str) -> bool:
@@ -118,6 +130,23 @@ class SpanExporter:
             JournalError: the journal can not be read.
         """
         return await self._post([await self._spans(run_id)]) == "sent"
+
+    async def send_passed(self, since: float) -> int:
+        """Send the spans of the requests that were passed through since a time, whatever was sent before.
+
+        Args:
+            since: in seconds since 1970.
+
+        Returns:
+            How many spans the collector did not take.
+
+        Raises:
+            JournalError: the journal can not be read.
+        """
+        kept = self._journal.passed
+        lines = [] if kept is None else await kept.lines(since, float("inf"), LINES_MAX)
+        parts = [lines[at : at + LINES_AT_ONCE] for at in range(0, len(lines), LINES_AT_ONCE)]
+        return sum([len(part) for part in parts if not await self._send_in_halves(part)])
 
     async def close(self) -> None:
         """Let go of the connections to the collector."""
@@ -152,6 +181,29 @@ class SpanExporter:
                     self._count("dropped", len(each))
                 await self._journal.stores.delete(tenant, UNSENT, {"run_id": row.run_id, "ends": row.ends})
             return "failed" not in outcomes
+
+    async def _send_lines(self, kept: PassedRequests) -> bool:
+        """Send the spans of passed-through requests; whether the collector took them."""
+        while lines := await kept.unsent(LINES_AT_ONCE):
+            if not await self._send_in_halves([line for _, line in lines]):
+                self._count("dropped", await kept.drop_unsent(self._table.queue))
+                return False
+            await kept.sent([place for place, _ in lines])
+            if len(lines) < LINES_AT_ONCE:
+                break
+        return True
+
+    async def _send_in_halves(self, lines: Sequence[PassedRequest]) -> bool:
+        """Send the spans of lines. What a collector will never take is dropped, and spoils no other span."""
+        spans = [span for line in lines if (span := passed_span(line, self._said)) is not None]
+        spans = [span for span in spans if self._is_sampled(span.trace_id)]
+        outcome = await self._post([spans])
+        if outcome == "refused" and len(lines) > 1:
+            middle = len(lines) // 2
+            return await self._send_in_halves(lines[:middle]) and await self._send_in_halves(lines[middle:])
+        if outcome == "refused":
+            self._count("dropped", len(spans))
+        return outcome != "failed"
 
     async def _spans(self, run_id: str) -> list[TraceSpan]:
         found = spans_of(run_id, Timeline(await self._journal.read(run_id)), self._said)

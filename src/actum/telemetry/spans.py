@@ -2,7 +2,8 @@
 in whatever process and as often as one likes.
 
     invoke_agent NAME, invoke_workflow NAME   a run, once it has ended for good
-    chat MODEL                                a turn of the model, and what a running tool asked a model
+    chat MODEL                                a turn of the model, what a running tool asked a model, and a request that
+                                              was passed through
     execute_tool NAME                         a call, from its first attempt to its outcome
 
 A run of direct calls has no span of its own. What a branch took over from another run has its spans in that run alone.
@@ -22,8 +23,9 @@ from msgspec import Struct
 
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.json import JsonObject
-from ..core.message import Message, Reply, ToolMessage, UserMessage
+from ..core.message import Message, Reply, ToolMessage, Usage, UserMessage
 from ..core.run.record import Ended, Started, TaskRetrying
+from ..core.stored.passed import PassedRequest, passed_key
 from ..core.trace import span_id, span_in, trace_id
 from ..journal.timeline import Attempt, CallSpan, DirectCalls, InputAsked, ModelTurn, NodeSpan, OtherEvent, Timeline
 
@@ -91,6 +93,62 @@ def spans_of(run_id: str, timeline: Timeline, said: SpanContent = NAMES_ONLY) ->
     """
     started = timeline.started
     return [] if started is None else list(_Spans(run_id, started, timeline, said).all())
+
+
+def passed_span(line: PassedRequest, said: SpanContent = NAMES_ONLY) -> TraceSpan | None:
+    """The span of a request that was passed through; None where the request only counted tokens.
+
+    Args:
+        line: what is on record of the request.
+        said: what the span may say. The words of a request are never said.
+    """
+    if line.surface == "count_tokens":
+        return None
+    key = passed_key(line.request_id, line.at)
+    provider, model = _asked(line.upstream)
+    operation, model = (
+        ("embeddings" if line.surface == "embeddings" else "chat"),
+        line.asked if model in ("", "*") else model,
+    )
+    usage = Usage(line.input_tokens, line.output_tokens, line.cached_tokens)
+    named: dict[str, Attribute] = {
+        "actum.tenant": line.tenant,
+        "actum.key.id": line.key_id,
+        "actum.upstream": line.upstream,
+        "user.id": line.principal if said.users else "",
+        "error.type": line.end if line.end != "answered" else "",
+    }
+    return TraceSpan(
+        trace_id=line.trace_id,
+        span_id=span_id(key),
+        parent_span_id=span_in(line.trace),
+        name=f"{operation} {model}",
+        kind="client",
+        start=_ns(line.at),
+        end=_ns(line.at + line.seconds),
+        attributes={
+            "gen_ai.operation.name": operation,
+            "gen_ai.provider.name": provider or "_OTHER",
+            "gen_ai.request.model": model,
+            **_usage(usage, line.cost or Decimal(0)),
+            **{name: value for name, value in named.items() if value},
+        },
+        status="error" if line.end != "answered" else "unset",
+    )
+
+
+def _usage(usage: Usage, cost: Decimal) -> dict[str, Attribute]:
+    """What a request to a model used and cost."""
+    attributes: dict[str, Attribute] = {
+        "gen_ai.usage.input_tokens": usage.input_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+    }
+    if usage.cached_tokens:
+        attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
+    if cost:
+        attributes["actum.cost"] = float(cost)
+        attributes["langfuse.observation.cost_details"] = _json({"total": float(cost)})
+    return attributes
 
 
 class _Spans:
@@ -175,24 +233,17 @@ class _Spans:
         cost: Decimal,
         told: Sequence[JsonObject] = (),
     ) -> TraceSpan:
-        usage = reply.usage
         attributes: dict[str, Attribute] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self._provider or "_OTHER",
             "gen_ai.request.model": self._model,
-            "gen_ai.usage.input_tokens": usage.input_tokens,
-            "gen_ai.usage.output_tokens": usage.output_tokens,
+            **_usage(reply.usage, cost),
             **self._common,
         }
-        if usage.cached_tokens:
-            attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
         if reply.model:
             attributes["gen_ai.response.model"] = reply.model
         if reply.finish_reason:
             attributes["gen_ai.response.finish_reasons"] = (reply.finish_reason,)
-        if cost:
-            attributes["actum.cost"] = float(cost)
-            attributes["langfuse.observation.cost_details"] = _json({"total": float(cost)})
         if self._said.content:
             attributes["gen_ai.input.messages"] = _json(list(told))
             attributes["gen_ai.output.messages"] = _json([_told(reply)])

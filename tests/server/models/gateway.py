@@ -59,6 +59,18 @@ class KeptLines:
     async def ready(self) -> None:
         pass
 
+    def note_unsent(self) -> None:
+        pass
+
+    async def unsent(self, limit: int) -> Sequence[tuple[int, PassedRequest]]:
+        return []
+
+    async def sent(self, places: Sequence[int]) -> None:
+        pass
+
+    async def drop_unsent(self, most: int) -> int:
+        return 0
+
     async def sums(self, since: float, until: float) -> list[PassedSum]:
         return []
 

@@ -62,6 +62,8 @@ def send_spans(
 ) -> int:
     """Send the spans of runs to the collector of `[telemetry]`, also of runs from before telemetry was switched on.
 
+    With --since, the spans of requests that were passed through are sent, too.
+
     What was sent before is sent again: the same spans with the same ids.
     """
     if bool(run_id) == bool(since):
@@ -70,23 +72,27 @@ def send_spans(
     check_extras(settings)
     from ...compose.deploy.telemetry import open_exporter  # noqa: PLC0415  # needs actum[otel]
 
-    async def command() -> tuple[int, int]:
+    async def command() -> tuple[int, int, int]:
         async with options.journal(settings) as opened:
             with open_exporter(settings, os.environ, opened) as exporter:
                 if exporter is None:
                     raise UsageError('the settings name no collector: set endpoint = "http://..." in [telemetry]')
+                begun = time.time() - moments.span(since) if since else 0.0
                 found = (
-                    [run.run_id for run in await opened.runs(since=time.time() - moments.span(since), limit=None)]
+                    [run.run_id for run in await opened.runs(since=begun, limit=None)]
                     if since
                     else await _below(opened, (await find_run(opened, run_id)).run_id)
                 )
                 sent = sum([await exporter.send_run(each) for each in found])
+                unsent = await exporter.send_passed(begun) if since else 0
                 await exporter.close()
-                return sent, len(found)
+                return sent, len(found), unsent
 
-    sent, count = asyncio.run(command())
+    sent, count, unsent = asyncio.run(command())
     terminal.note("{sent} of {count} runs were sent", sent=sent, count=count)
-    return DONE if sent == count else FAILED
+    if unsent:
+        terminal.note("{count} requests that were passed through were not sent", count=unsent)
+    return DONE if sent == count and not unsent else FAILED
 
 
 async def _below(journal: Journal, run_id: str) -> list[str]:

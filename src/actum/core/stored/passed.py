@@ -134,6 +134,39 @@ class PassedRequests(Protocol):
             JournalError: they can not be read.
         """
 
+    def note_unsent(self) -> None:
+        """Note of each line that is kept from now on, in one transaction with the line, that its span is to be sent."""
+
+    async def unsent(self, limit: int) -> Sequence[tuple[int, PassedRequest]]:
+        """The oldest lines whose spans were not sent, each with its place.
+
+        Args:
+            limit: the most lines that are returned.
+
+        Raises:
+            JournalError: the lines can not be read.
+        """
+
+    async def sent(self, places: Sequence[int]) -> None:
+        """The spans of these lines are not to be sent any more.
+
+        Args:
+            places: of the lines.
+
+        Raises:
+            JournalError: that can not be written.
+        """
+
+    async def drop_unsent(self, most: int) -> int:
+        """Where the spans of more lines than these wait, those of the oldest are not sent; how many these were.
+
+        Args:
+            most: the most lines whose spans wait.
+
+        Raises:
+            JournalError: that can not be written.
+        """
+
     async def lines(self, since: float, until: float, limit: int) -> Sequence[PassedRequest]:
         """The lines of a time, the latest first.
 

@@ -26,6 +26,10 @@ _SUMS = """SELECT tenant, key_id, principal, model, upstream, count(*), sum(fail
         sum(output_tokens), sum(cost), avg(seconds)
     FROM passed WHERE at >= ? AND at < ? GROUP BY tenant, key_id, principal, model, upstream
     ORDER BY count(*) DESC, tenant, key_id, principal, model, upstream"""
+_UNSENT = """SELECT passed_unsent.place, payload FROM passed_unsent JOIN passed ON passed.place = passed_unsent.place
+    ORDER BY passed_unsent.place LIMIT ?"""
+_DROP = """DELETE FROM passed_unsent WHERE place <= (
+    SELECT place FROM passed_unsent ORDER BY place DESC LIMIT 1 OFFSET ?)"""
 _LINES = "SELECT payload FROM passed WHERE at >= ? AND at < ? ORDER BY at DESC, place DESC LIMIT ?"
 
 
@@ -43,6 +47,34 @@ class DatabasePassed:
         self._waiting: list[PassedRequest] = []
         self._unwritten: list[PassedRequest] = []
         self._flushing: asyncio.TimerHandle | None = None
+        self._notes_unsent = False
+
+    def note_unsent(self) -> None:
+        self._notes_unsent = True
+
+    async def unsent(self, limit: int) -> Sequence[tuple[int, PassedRequest]]:
+        rows = await self._writer.ask(lambda base: base.execute(_UNSENT, (limit,)))
+        return [
+            (_whole(place), msgspec.json.decode(payload, type=PassedRequest))
+            for place, payload in rows
+            if isinstance(payload, bytes)
+        ]
+
+    async def sent(self, places: Sequence[int]) -> None:
+        def forget(database: Database) -> None:
+            for place in places:
+                database.execute("DELETE FROM passed_unsent WHERE place = ?", (place,))
+
+        await self._writer.ask(forget, writes=True)
+
+    async def drop_unsent(self, most: int) -> int:
+        def drop(database: Database) -> int:
+            (count,) = database.execute("SELECT count(*) FROM passed_unsent")[0]
+            if (left := _whole(count) - most) > 0:
+                database.execute(_DROP, (most,))
+            return max(0, left)
+
+        return await self._writer.ask(drop, writes=True)
 
     def add(self, line: PassedRequest) -> None:
         self._waiting.append(line)
@@ -53,7 +85,7 @@ class DatabasePassed:
         if not self._unwritten:
             return
         lines = list(self._unwritten)
-        await self._writer.ask(lambda database: _write(database, lines), writes=True)
+        await self._writer.ask(lambda database: self._write(database, lines), writes=True)
         del self._unwritten[: len(lines)]
 
     async def sums(self, since: float, until: float) -> list[PassedSum]:
@@ -84,15 +116,20 @@ class DatabasePassed:
             if error is not None:
                 self._unwritten.extend(lines)
 
-        self._writer.put(lambda database: _write(database, lines), "", tell)
+        self._writer.put(lambda database: self._write(database, lines), "", tell)
 
-
-def _write(database: Database, lines: Sequence[PassedRequest]) -> None:
-    for at in range(0, len(lines), ROWS_MAX):
-        part = lines[at : at + ROWS_MAX]
-        marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"] * len(part))
-        values = [value for line in part for value in _row(line)]
-        database.execute(f"INSERT INTO passed ({_COLUMNS}) VALUES {marks}", values)  # marks alone
+    def _write(self, database: Database, lines: Sequence[PassedRequest]) -> None:
+        for at in range(0, len(lines), ROWS_MAX):
+            part = lines[at : at + ROWS_MAX]
+            marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"] * len(part))
+            values = [value for line in part for value in _row(line)]
+            insert = f"INSERT INTO passed ({_COLUMNS}) VALUES {marks}"  # marks alone
+            if not self._notes_unsent:
+                database.execute(insert, values)
+                continue
+            places = [_whole(place) for (place,) in database.execute(f"{insert} RETURNING place", values)]
+            of_places = ", ".join(["(?)"] * len(places))
+            database.execute(f"INSERT INTO passed_unsent (place) VALUES {of_places}", places)  # marks alone
 
 
 def _row(line: PassedRequest) -> tuple[float | str | int | bytes | None, ...]:
