@@ -116,7 +116,8 @@ async def test_two_servers_and_a_worker_start_by_the_commands_of_compose_and_sha
 
         for port in ports:
             stack.enter_context(started(ops, [*command("server"), "--http", f"127.0.0.1:{port}"], environment))
-        stack.enter_context(started(ops, command("worker"), environment))
+        metrics = f"127.0.0.1:{free_port()}"
+        stack.enter_context(started(ops, [*command("worker"), "--metrics", metrics], environment))
         check = [str(word) for word in known["server"]["healthcheck"]["test"]][1:]  # type: ignore[index]
         for port in ports:
             healthy = [sys.executable, *[word.replace(":8000", f":{port}") for word in check[1:]]]
@@ -131,5 +132,8 @@ async def test_two_servers_and_a_worker_start_by_the_commands_of_compose_and_sha
             place = f"http://127.0.0.1:{ports[1]}{accepted.headers['location']}?wait=30"
             told = (await http.get(place)).json()
             assert (told["state"], "5" in str(told["result"])) == ("succeeded", True), told
+            counted = (await http.get(f"http://{metrics}/metrics", headers={"host": metrics})).text
+            assert 'actum_calls_total{outcome="done"} 1.0' in counted, "the worker tells what it has done"
+            assert "actum_approvals_waiting 0.0" in counted
             nobody = await http.get(f"http://127.0.0.1:{ports[1]}/v1/tasks", headers={"authorization": "Bearer x"})
             assert nobody.status_code == 401

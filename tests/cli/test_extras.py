@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -127,7 +128,21 @@ REFUSED = {
     "the schedule of a trigger": ('[triggers.t]\nagent = ""\nwake = "w"\nschedule = "at noon"', "noon"),
     "the upstream of a model": ('[models.fast]\nupstreams = ["opnai:gpt-5"]', "opnai"),
     "an agent in code": ('[agents.desk]\npython = "none.py:agent"', "none.py"),
+    "the agent of a model": ('[models.fast]\nagent = "none"', "none"),
+    "a key in a file": ('[models.fast]\nupstreams = [{model = "http://127.0.0.1:1#m", key = "x"}]', "secret:NAME"),
+    "a broker of another kind": ('[tasks]\ndispatcher = "celery"\nbroker = "amqp://x"', "redis://"),
+    "a collector that is none": ('[telemetry]\nendpoint = "collector:4318"', "endpoint"),
+    "a share beyond 1": ("[telemetry]\nsample = 1.5", "sample"),
+    "a header without its secret": (
+        '[telemetry]\nendpoint = "http://127.0.0.1:1"\nheaders = {a = "${secret:NONE}"}',
+        "secret:NONE",
+    ),
+    "a collector of a cloned folder": ('[telemetry]\nendpoint = "http://evil.example"\ncontent = true', "content"),
+    "no looks": ("[telemetry]\nevery_s = 0", "every_s"),
+    "an access log in no folder": ('[serve]\naccess_log = "none/x.log"', "none/x.log"),
 }
+LINES = {"a share beyond 1": 2, "a collector that is none": 2, "a header without its secret": 3, "no looks": 2}
+"""Where the mistakes of these tables stand."""
 
 
 @pytest.mark.parametrize(("settings", "told"), REFUSED.values(), ids=REFUSED)
@@ -137,6 +152,26 @@ def test_config_check_refuses_what_serve_would_refuse(run: Run, settings: str, t
     assert (checked.exit_code, checked.exception is None or isinstance(checked.exception, SystemExit)) == (1, True)
     assert told in json.dumps(json.loads(checked.stdout)), checked.stdout
     assert not list(Path.cwd().glob("*.db")), "the journal is not opened"
+
+
+@pytest.mark.row("A6")
+@pytest.mark.parametrize("name", REFUSED)
+def test_serve_refuses_what_config_check_refuses_and_listens_nowhere(run: Run, name: str) -> None:
+    settings, told = REFUSED[name]
+    told = "actum keys add" if name == "every address without a name" else told  # which is looked at first
+    Path("actum.toml").write_text(settings, "utf-8")
+    refused = run("serve", "--journal", "runs.db")
+    assert refused.exit_code == 2, refused.stderr
+    assert told in re.sub(r"\s+", " ", refused.stderr), refused.stderr
+    assert "serves at" not in refused.stderr
+
+
+@pytest.mark.row("A6")
+@pytest.mark.parametrize("name", [*LINES, "an access log in no folder"])
+def test_a_mistake_of_telemetry_and_of_the_access_log_is_told_with_its_file_and_line(run: Run, name: str) -> None:
+    Path("actum.toml").write_text(REFUSED[name][0], "utf-8")
+    (found,) = json.loads(run("config", "check", "--json").stdout)
+    assert (Path(found["file"]).name, found["line"]) == ("actum.toml", LINES.get(name, 2))
 
 
 @pytest.mark.parametrize(

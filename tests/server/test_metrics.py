@@ -12,17 +12,19 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 
-from actum import ToolError, tool
+from actum import Agent, ToolError, tool
+from actum.core.call import TextPart, ToolCall
 from actum.core.errors import CODES, JournalError
 from actum.core.json import JsonObject
+from actum.core.message import Reply, Usage
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpServer
 from actum.server.mcp.service import McpService
-from actum.server.metrics import Metrics, counted
+from actum.server.metrics import CountedAttempts, Metrics, counted
 from actum.server.web import metrics_app
 from actum.server.web_application import WebApplication, WebApplicationSettings
-from actum.testing import FakeClock
+from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from tests.web import serving
 
@@ -158,3 +160,23 @@ async def test_two_servers_of_one_process_count_apart_and_tell_nothing_else_of_t
 def test_mcp_over_stdio_needs_no_package_for_metrics() -> None:
     program = "import sys; sys.modules['prometheus_client'] = None; import actum.server.mcp.service"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+async def test_what_attempts_at_tasks_put_on_record_counts_once_with_the_runs_that_their_calls_began() -> None:
+    journal = MemoryJournal()
+    said = Usage(input_tokens=7, output_tokens=2)
+    told = Reply(content=(TextPart("5"),), usage=said)
+    child = Agent(ScriptedModel([told]), name="clerk", journal=journal)
+    replies = [Reply(content=(ToolCall("c1", "clerk", {"task": "2+3"}),), usage=said), told]
+    agent = Agent(ScriptedModel(replies), [child.as_tool("clerk", "Adds.")], journal=journal)
+    run_id = (await agent.run("?")).run_id
+    metrics = Metrics(["scripted"])
+    attempts = CountedAttempts(journal, metrics)
+    await attempts.count(run_id, 0.0)
+    await attempts.count(run_id, journal.now() + 1)  # a later attempt
+    async with scraping(metrics) as scraped:
+        found = await scraped()
+    answered = frozenset({("model", "scripted"), ("upstream", "scripted"), ("outcome", "answered")})
+    assert found["actum_model_requests_total", answered] == 3
+    assert found["actum_calls_total", frozenset({("outcome", "done")})] == 1
+    assert found["actum_runs_started_total", frozenset()] == 0, "which counts where a task is accepted"

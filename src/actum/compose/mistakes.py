@@ -21,6 +21,7 @@ from ..core.toml import read_toml
 _LINE_OF_TOML = re.compile(r"\(at line (\d+),")
 _TABLE = re.compile(r"^\s*(\[\[?)(.+?)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]++|"[^"]*"|'[^']*'|\s*+\.\s*+)+?)\s*=""")
+_NAMED = re.compile(r"\[(?P<table>[^\]]+)\](?: (?P<key>[a-z_]+):)?")
 _MARKS = ('"""', "'" * 3)
 
 
@@ -28,7 +29,7 @@ class Mistake(Struct, frozen=True, omit_defaults=True):
     """A mistake in a settings file.
 
     Attributes:
-        file: the file.
+        file: the file; empty where that is not known.
         line: the line, from 1; 0 where that is not known.
         problem: what is wrong, in a sentence.
         hint: what to write instead.
@@ -42,6 +43,8 @@ class Mistake(Struct, frozen=True, omit_defaults=True):
     @property
     def text(self) -> str:
         """The mistake on one line."""
+        if not self.file:
+            return self.problem
         where = f"{self.file}, line {self.line}" if self.line else self.file
         return f"{where}: {self.problem}{f'. {self.hint}' if self.hint else ''}"
 
@@ -69,6 +72,21 @@ def placed(file: str, text: str, faults: Sequence[Fault]) -> list[Mistake]:
     """The faults of a file with their lines."""
     lines = _lines(text)
     return [Mistake(file, _line_of(fault.path, lines), fault.problem, fault.hint) for fault in faults]
+
+
+def located(problem: str, texts: Mapping[str, str]) -> Mistake:
+    """What is wrong with the settings as a whole, at the line that it speaks of.
+
+    Args:
+        problem: in a sentence; one that begins with `[table] key:` or `[table]` says where.
+        texts: the text of each file by its name; of two that have the table, the later one holds.
+    """
+    found = _NAMED.match(problem)
+    path = (*_keys(found["table"]), *([found["key"]] if found["key"] else [])) if found is not None else ()
+    for file, text in reversed(texts.items()):
+        if path and (line := _line_of(path, [each for each in _lines(text) if each[0][:1] == path[:1]])):
+            return Mistake(file, line, problem)
+    return Mistake("", 0, problem)
 
 
 def faults_in(

@@ -46,7 +46,7 @@ from ..server.login.browser_sessions import BrowserSessions
 from ..server.login.provider import LoginSettings
 from ..server.login.routes import LOGIN, LoginRoutes
 from ..server.mcp.service import McpService
-from ..server.metrics import Metrics, counted
+from ..server.metrics import CountedAttempts, Metrics, counted
 from ..server.models.agents.executor import AgentExecutor, AgentServing
 from ..server.news import NewsRoutes
 from ..server.open_streams import Endings, OpenStreams
@@ -253,7 +253,7 @@ async def built(
     journal = counted(opened, counts)
     async with (
         telemetry_sent(settings, environment, journal, counts.spans),
-        tasks_carried_out(settings, journal, environment, folder) as dispatcher,
+        tasks_carried_out(settings, journal, environment, folder, CountedAttempts(opened, counts)) as dispatcher,
         open_workflows(settings, environment, folder, journal=journal) as workflows,
         AsyncExitStack() as stack,
     ):

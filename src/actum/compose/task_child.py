@@ -33,7 +33,7 @@ from ..server.published import PublishedOffer, TenantAgents
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
 from ..tasks.child import main
-from ..tasks.children import LocalSettings, TaskChildren
+from ..tasks.children import CountsAttempts, LocalSettings, TaskChildren
 from ..tasks.local import LocalDispatcher
 from ..tasks.queue import TaskLimits
 from .agents import Agents, make_runner, open_agents
@@ -248,10 +248,13 @@ def task_children(
     *,
     local: LocalSettings | None = None,
     clock: Clock,
+    counts: CountsAttempts | None = None,
 ) -> TaskChildren:
     """Child processes for tasks; the arguments are those of `local_dispatcher`."""
     setup = setup_of(settings, environment, folder)
-    return TaskChildren(journal, COMMAND, setup=setup, environment=environment, clock=clock, settings=local)
+    return TaskChildren(
+        journal, COMMAND, setup=setup, environment=environment, clock=clock, settings=local, counts=counts
+    )
 
 
 def local_dispatcher(
@@ -263,6 +266,7 @@ def local_dispatcher(
     local: LocalSettings | None = None,
     limits: TaskLimits | None = None,
     builder: SettingsBuilder | None = None,
+    counts: CountsAttempts | None = None,
 ) -> LocalDispatcher:
     """The local dispatcher of a server.
 
@@ -275,6 +279,7 @@ def local_dispatcher(
         limits: how many tasks may run.
         builder: builds what carries out tasks in this process, where a tool may run there; with it, runs that are no
             tasks go on when their waits end.
+        counts: counts what the attempts at tasks put on record; None for nobody.
 
     Raises:
         UsageError: the journal is in memory.
@@ -283,7 +288,7 @@ def local_dispatcher(
     clock = SystemClock()
     return LocalDispatcher(
         journal,
-        task_children(settings, journal, environment, folder, local=local, clock=clock),
+        task_children(settings, journal, environment, folder, local=local, clock=clock, counts=counts),
         clock=clock,
         limits=limits,
         builder=builder,

@@ -18,6 +18,7 @@ from ..tasks.ended_waits import CanGoOn
 from ..tasks.queue import TaskLimits
 from .agents import open_agents
 from .deploy.telemetry import telemetry_sent
+from .extras import SERVES, check_extras
 from .settings import Settings
 from .task_child import SettingsBuilder, task_children
 from .task_queue import task_limits
@@ -25,6 +26,7 @@ from .workflows import open_workflows
 
 if TYPE_CHECKING:
     from ..tasks.celery import CeleryDispatcher
+    from .worker_metrics import WorkerMetrics
 
 
 def celery_dispatcher(
@@ -89,6 +91,7 @@ async def worker_at_work(
     folder: Path,
     *,
     visibility_s: float | None = None,
+    metrics: str = "",
 ) -> AsyncIterator[asyncio.Task[None]]:
     """A block within which this process is a worker.
 
@@ -98,19 +101,30 @@ async def worker_at_work(
         environment: the variables of this process, which its children get.
         folder: where the everyday tools may look at files.
         visibility_s: seconds after which the broker delivers an unacknowledged message again; None for a week.
+        metrics: the address and the port at which `/metrics` is served; empty for nowhere.
 
     Yields:
         What ends when the worker does.
 
     Raises:
-        UsageError: no broker is set, Celery is not installed, or the journal is in memory.
+        UsageError: no broker is set, Celery is not installed, the journal is in memory, or the address of the metrics
+            is taken.
     """
     celery = _celery()
+    counts = _worker_metrics(settings, journal, metrics) if metrics else None
     clock, limits, table = SystemClock(), task_limits(settings), settings.tasks
     local = LocalSettings(
         workers=table.workers, tasks_max=table.tasks_per_child, memory_bytes_max=table.child_memory_bytes
     )
-    children = task_children(settings, journal, environment, folder, local=local, clock=clock)
+    children = task_children(
+        settings,
+        journal,
+        environment,
+        folder,
+        local=local,
+        clock=clock,
+        counts=counts.attempts if counts is not None else None,
+    )
     app = celery.celery_app(broker_of(settings), visibility_s=visibility_s or celery.VISIBILITY_S)
     worker = celery.CeleryWorker(app, journal, children, clock=clock, limits=limits)
     async with (
@@ -118,7 +132,10 @@ async def worker_at_work(
         open_workflows(settings, environment, folder, journal=journal) as workflows,
         AsyncExitStack() as stack,
     ):
-        await stack.enter_async_context(telemetry_sent(settings, environment, journal))
+        if counts is not None:
+            await stack.enter_async_context(counts.served())
+        sent = telemetry_sent(settings, environment, journal, *([counts.spans] if counts is not None else []))
+        await stack.enter_async_context(sent)
         builder = SettingsBuilder(settings, environment, folder, journal, agents, workflows)
         sender = celery_dispatcher(settings, journal, limits=limits, can_go_on=builder.can_go_on)
         working = asyncio.create_task(worker.run(), name="worker")
@@ -139,11 +156,12 @@ async def work(
     ready: Callable[[], None] = lambda: None,
     *,
     visibility_s: float | None = None,
+    metrics: str = "",
 ) -> None:
     """Be a worker, until SIGTERM or Ctrl-C.
 
     Args:
-        settings, journal, environment, folder, visibility_s: as for `worker_at_work`.
+        settings, journal, environment, folder, visibility_s, metrics: as for `worker_at_work`.
         ready: is called when the worker has begun.
 
     Raises:
@@ -154,7 +172,9 @@ async def work(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ends.set)
     try:
-        async with worker_at_work(settings, journal, environment, folder, visibility_s=visibility_s) as working:
+        async with worker_at_work(
+            settings, journal, environment, folder, visibility_s=visibility_s, metrics=metrics
+        ) as working:
             ready()
             ended = asyncio.create_task(ends.wait())
             await asyncio.wait([ended, working], return_when=asyncio.FIRST_COMPLETED)
@@ -200,6 +220,18 @@ async def check_worker(
             except UsageError as error:
                 found[f"workflow {name}"] = str(error)
     return found
+
+
+def _worker_metrics(settings: Settings, journal: Journal, place: str) -> WorkerMetrics:
+    """What a worker counts, and where it tells it.
+
+    Raises:
+        UsageError: a package is missing, or the place is none or is taken.
+    """
+    check_extras(settings, *SERVES)
+    from .worker_metrics import WorkerMetrics  # noqa: PLC0415  # loads a web server
+
+    return WorkerMetrics(settings, journal, place)
 
 
 def _celery() -> ModuleType:

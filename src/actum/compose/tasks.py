@@ -17,7 +17,7 @@ from ..core.user import User
 from ..journal.recording import RunState
 from ..runs.runner import Begins
 from ..server.api.api import Tasking
-from ..tasks.children import LocalSettings
+from ..tasks.children import CountsAttempts, LocalSettings
 from ..tasks.dispatcher import Dispatcher
 from ..tasks.webhook import ANSWER_BYTES_MAX, SECONDS_MAX, Secrets, WebhookSender
 from ..toolsets.wrappers import labels_of
@@ -74,7 +74,11 @@ def webhook_secrets(settings: Settings, source: SecretSource) -> Secrets:
 
 @asynccontextmanager
 async def tasks_carried_out(
-    settings: Settings, journal: Journal, environment: Mapping[str, str], folder: Path
+    settings: Settings,
+    journal: Journal,
+    environment: Mapping[str, str],
+    folder: Path,
+    counts: CountsAttempts | None = None,
 ) -> AsyncIterator[Dispatcher | None]:
     """A block within which this process has tasks carried out, and tells addresses of their ends.
 
@@ -83,6 +87,7 @@ async def tasks_carried_out(
         journal: where tasks are on record; in memory there are none.
         environment: the variables of this process.
         folder: where the everyday tools may look at files.
+        counts: counts what the attempts at tasks put on record; None for nobody.
 
     Raises:
         UsageError: tasks are to be carried out on Celery, and Celery or its broker is not set up.
@@ -116,6 +121,7 @@ async def tasks_carried_out(
             local=local,
             limits=task_limits(settings),
             builder=builder,
+            counts=counts,
         )
     elif settings.tasks.dispatcher == "celery":
         dispatcher = celery_dispatcher(settings, journal, can_go_on=builder.can_go_on)

@@ -137,6 +137,13 @@ class Metrics:
         """Count a line of the access log that could not be written."""
         self._log_lost.inc()
 
+    def asks(self, run_id: str, started: Started) -> None:
+        """Note which model a run asks."""
+        if started.model:
+            self._asks[run_id] = self._named(started.model)
+            while len(self._asks) > RUNS_MAX:
+                del self._asks[next(iter(self._asks))]
+
     def _named(self, model: str) -> str:
         return model if model in self._models else OTHER
 
@@ -154,10 +161,7 @@ class Metrics:
         match record:
             case Started():
                 self._runs_started.inc()
-                if record.model:
-                    self._asks[run_id] = self._named(record.model)
-                    while len(self._asks) > RUNS_MAX:
-                        del self._asks[next(iter(self._asks))]
+                self.asks(run_id, record)
             case ModelReplied(reply=reply):
                 model = self._asks.get(run_id) or self._named(reply.model)
                 self._model(model, model, "answered", record.seconds, reply.usage, float(record.cost))
@@ -171,6 +175,28 @@ class Metrics:
                 self._calls.labels(record.result.error.code if record.result.error else "refused").inc()
             case _:
                 pass
+
+
+class CountedAttempts:
+    """Counts what attempts at tasks have put on record. Child processes make them, and count nothing.
+
+    Args:
+        journal: where the runs are on record.
+        metrics: counts.
+    """
+
+    def __init__(self, journal: Journal, metrics: Metrics) -> None:
+        self._journal, self._metrics = journal, metrics
+
+    async def count(self, run_id: str, since: float) -> None:
+        """See `CountsAttempts`."""
+        for entry in await self._journal.read(run_id):
+            if isinstance(entry.record, Started):
+                self._metrics.asks(run_id, entry.record)
+            if entry.at >= since and not isinstance(entry.record, Started):
+                self._metrics.record(run_id, entry.record)
+        for child in await self._journal.runs(parent=run_id, limit=None):
+            await self.count(child.run_id, since)
 
 
 class _Shown(Collector):

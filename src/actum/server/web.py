@@ -21,8 +21,8 @@ import signal
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
@@ -310,6 +310,25 @@ def metrics_app(metrics: Metrics, host: str) -> ASGIApp:
     return Starlette(routes=[Route("/metrics", count)])
 
 
+@asynccontextmanager
+async def served_beside(beside: Sequence[Beside], end_s: int = END_S) -> AsyncIterator[None]:
+    """A block within which other apps are served.
+
+    Args:
+        beside: the apps.
+        end_s: seconds after which requests that are still under way are broken off.
+    """
+    others = [_BesideServer(_config(each.app, Connections(), None, end_s)) for each in beside]
+    serving = [asyncio.create_task(other.serve([each.listener])) for other, each in zip(others, beside, strict=True)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.should_exit = True
+        if serving:
+            await asyncio.wait(serving)
+
+
 async def serve(
     application: WebApplication,
     listener: socket.socket,
@@ -335,17 +354,9 @@ async def serve(
         The number of the signal that ended it.
     """
     server = _Server(_config(application.app, connections or Connections(), context, end_s), application.drain, reload)
-    others = [_BesideServer(_config(each.app, Connections(), None, end_s)) for each in beside]
-    serving = [asyncio.create_task(other.serve([each.listener])) for other, each in zip(others, beside, strict=True)]
-    try:
-        # Not by uvicorn, which ends the process with a status of its own where a door can not be opened.
-        async with application.app.router.lifespan_context(application.app):
-            await server.serve([listener])
-    finally:
-        for other in others:
-            other.should_exit = True
-        if serving:
-            await asyncio.wait(serving)
+    # Not by uvicorn, which ends the process with a status of its own where a door can not be opened.
+    async with served_beside(beside, end_s), application.app.router.lifespan_context(application.app):
+        await server.serve([listener])
     return server.ended_by
 
 

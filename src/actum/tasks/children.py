@@ -17,7 +17,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from signal import SIGKILL, SIGTERM
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import Raw, Struct
@@ -113,6 +113,21 @@ class TaskChild:
                 log.info("%s: %s", self.worker, line.decode("utf-8", "replace").rstrip())
 
 
+class CountsAttempts(Protocol):
+    """Counts what attempts at tasks have put on record, which child processes wrote."""
+
+    async def count(self, run_id: str, since: float) -> None:
+        """Count what is on record of a run, and of the runs that its calls began.
+
+        Args:
+            run_id: the run.
+            since: when the attempt began, by the clock of the journal; what is older was counted before.
+
+        Raises:
+            JournalError: the run can not be read.
+        """
+
+
 class TaskChildren:
     """The child processes of one dispatcher or worker.
 
@@ -123,6 +138,7 @@ class TaskChildren:
         environment: the whole environment of a child.
         clock: the time.
         settings: how many children, and how long they live.
+        counts: is told of each attempt that has ended; None for nobody.
     """
 
     def __init__(
@@ -134,8 +150,10 @@ class TaskChildren:
         environment: Mapping[str, str],
         clock: Clock,
         settings: LocalSettings | None = None,
+        counts: CountsAttempts | None = None,
     ) -> None:
         self.settings = settings or LocalSettings()
+        self._counts = counts
         self._journal = journal
         self._command = tuple(command)
         self._setup = setup
@@ -183,7 +201,7 @@ class TaskChildren:
             self._killing.pop(line.run_id, None)
 
     async def _attempt(self, line: TaskLine) -> float:
-        run_id = line.run_id
+        run_id, began = line.run_id, self._journal.now()
         child = await self._child_for((line.agent, line.tenant))
         if child is None:
             await leave_unfit(self._journal, run_id, "no process for tasks becomes ready here", clock=self._clock)
@@ -199,6 +217,7 @@ class TaskChildren:
             if not limit.expired():
                 raise
             await self._end(child, asked, killed)
+            await self._count(run_id, began)
             await settle(self._journal, run_id, clock=self._clock, ended=timed_out, worker=child.worker)
             return 0.0
         except asyncio.CancelledError:
@@ -206,10 +225,12 @@ class TaskChildren:
             raise
         if not asked.done():  # it was cancelled, and does not stop
             await self._end(child, asked, killed)
+            await self._count(run_id, began)
             await settle(self._journal, run_id, clock=self._clock, ended=_cancelled)
             return 0.0
         killed.cancel()
         report = asked.result()
+        await self._count(run_id, began)
         if report is None or report.run_id != run_id:
             await child.end()
             await settle(self._journal, run_id, clock=self._clock, worker=child.worker)
@@ -220,6 +241,12 @@ class TaskChildren:
             log.log(logging.WARNING if report.is_unfit else logging.INFO, "task %s was left: %s", run_id, report.left)
         await self._give_back(child, report)
         return left_s
+
+    async def _count(self, run_id: str, since: float) -> None:
+        """Count what the child has put on record. What this process writes down behind that counts elsewhere."""
+        if self._counts is not None:
+            with suppress(JournalError):
+                await self._counts.count(run_id, since)
 
     async def _end(
         self, child: TaskChild, asked: asyncio.Future[TaskReport | None], killed: asyncio.Future[Literal[True]]

@@ -19,10 +19,14 @@ from ..show.terminal import Terminal
 CheckFlag = Annotated[
     bool, typer.Option("--check", help="Only say whether a worker could work here: broker, journal, agents.")
 ]
+MetricsFlag = Annotated[
+    str, typer.Option("--metrics", metavar="HOST:PORT", help="Serve /metrics of this worker there, without a key.")
+]
 
 
 def worker(
     check: CheckFlag = False,
+    metrics: MetricsFlag = "",
     tools: ToolsFlag = None,
     journal: JournalFlag = "",
     policy: PolicyFlag = "",
@@ -33,10 +37,10 @@ def worker(
     For instance: actum worker, on as many machines as you like, beside actum serve
     """
     settings = options.read(tools=tools, journal=journal, policy=policy)
-    return asyncio.run(_check(settings, as_json=as_json) if check else _work(settings))
+    return asyncio.run(_check(settings, as_json=as_json) if check else _work(settings, metrics))
 
 
-async def _work(settings: Settings) -> int:
+async def _work(settings: Settings, metrics: str) -> int:
     broker_of(settings)
     terminal = Terminal()
     async with options.journal(settings) as opened:
@@ -48,6 +52,7 @@ async def _work(settings: Settings) -> int:
             lambda: terminal.note(
                 "actum works: {workers} tasks at a time, until Ctrl-C", workers=settings.tasks.workers
             ),
+            metrics=metrics,
         )
     return DONE
 

@@ -12,6 +12,7 @@ import typer
 from ...compose.agents import problems_of
 from ...compose.extras import SERVES, install, missing_extras, needed_extras
 from ...compose.features import features_of
+from ...compose.mistakes import located
 from ...compose.settings import SETTINGS_FILE, find_mistakes, shown_settings
 from ...compose.tables.serve import ServeSettings
 from ...compose.template import TEMPLATE
@@ -68,24 +69,23 @@ def check(as_json: JsonFlag = False) -> int:
     own = settings_path(os.environ)
     files = [*([own] if own is not None else []), Path.cwd() / SETTINGS_FILE]
     mistakes = [mistake for file in files for mistake in find_mistakes(file)]
-    told: list[Json] = [
-        {"file": each.file, "line": each.line, "problem": each.problem, "hint": each.hint} for each in mistakes
-    ]
     if not mistakes:
-        told += [{"file": "", "line": 0, "problem": problem, "hint": ""} for problem in asyncio.run(_refused(terminal))]
+        texts = {str(file): file.read_text("utf-8") for file in files if file.is_file()}
+        mistakes = [located(problem, texts) for problem in asyncio.run(_refused(terminal))]
     if as_json:
+        told: list[Json] = [
+            {"file": each.file, "line": each.line, "problem": each.problem, "hint": each.hint} for each in mistakes
+        ]
         terminal.json(told)
-        return FAILED if told else DONE
+        return FAILED if mistakes else DONE
     for mistake in mistakes:
         terminal.error(mistake.text)
-    for each in told[len(mistakes) :]:
-        terminal.error(str(each["problem"]) if isinstance(each, dict) else "")
-    if not told:
+    if not mistakes:
         read = ", ".join(str(file) for file in files if file.is_file())
         terminal.note(
             f"Nothing is wrong with {read}." if read else "There is no settings file; `actum init` writes one."
         )
-    return FAILED if told else DONE
+    return FAILED if mistakes else DONE
 
 
 async def _refused(terminal: Terminal) -> list[str]:

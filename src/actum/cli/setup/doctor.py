@@ -41,6 +41,7 @@ from ...memory.memory import remembers_users
 from ...models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ...models.local_servers import find_local_models
 from ...sandbox.backend import backend_named
+from ...sandbox.container import advice, container
 from ...sandbox.layers import INSTEAD, layers
 from ...server.verifier import identity_of_key
 from ...storage.tokens import PLAIN_ADVICE
@@ -237,8 +238,9 @@ async def _sandbox(backend: str) -> CheckFinding:
     found = await layers(holder)
     told = ", ".join(f"{layer.name} {layer.found}" for layer in found)
     if all(layer.is_held for layer in found):
-        return CheckFinding("ok", "sandbox", f"{told} ({holder.name})")
-    return CheckFinding("warn", "sandbox", told, INSTEAD)
+        place = container(os.environ)
+        return CheckFinding("ok", "sandbox", f"{told} ({holder.name}{f', in a container: {place}' if place else ''})")
+    return CheckFinding("warn", "sandbox", told, advice() or INSTEAD)
 
 
 def _secrets() -> CheckFinding:
