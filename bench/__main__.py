@@ -28,6 +28,7 @@ from .loop import Row, concurrent_table, import_table, parallel_table, steps_tab
 from .mcp import gateway_table, server_table
 from .studio import studio_table
 from .tasks import tasks_kill_table, tasks_table
+from .telemetry import telemetry_table
 from .workflow import workflow_nodes_table
 from .workflow_many import workflow_many_table
 
@@ -45,6 +46,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "steps": ("CPU of one step in memory", steps_table),
     "http": ("CPU of one step over HTTP", http_table),
     "prompted": ("CPU of one step over HTTP, calls said in text", prompted_table),
+    "telemetry": ("CPU of a run with telemetry", telemetry_table),
     "decode": ("a streamed call against the bare floor of its wire", floor_table),
     "decode-characters": ("a streamed call in single characters", characters_table),
     "decode-growth": ("a streamed call as it grows", growth_table),

@@ -1,9 +1,10 @@
 """What it costs to pass a request for a model on; part of `make bench`, or `python -m bench.gateway`.
 
-CPU of the process in between, for each request: the models door of `actum serve`, with one key checked and a line kept
-in SQLite, on both event loops; and a bare proxy of Starlette and httpx on uvicorn's plain loop, which checks and keeps
-nothing. Both send to the same upstream, which answers fixed bytes. Each is warmed with 5,000 requests, since a bare
-proxy gets cheaper by a step after some two thousand, and then measured in alternating slices.
+CPU of the process in between, for each request: the models door of `actum serve`, with metrics, an access log in a
+file, one key checked and a line kept in SQLite, on both event loops; and a bare proxy of Starlette and httpx on
+uvicorn's plain loop, which checks and keeps nothing. Both send to the same upstream, which answers fixed bytes. Each
+is warmed with 5,000 requests, since a bare proxy gets cheaper by a step after some two thousand, and then measured in
+alternating slices.
 
 Allowed are 0.8 times the bare proxy with one request at a time, 0.5 times with 32 at once, and 1.5 times for a chunk of
 a stream. The peer is the proxy of LiteLLM with one key and no database, in an environment of its own; it is installed
@@ -35,7 +36,7 @@ from starlette.routing import Route
 
 from actum import Agent
 from actum.compose.passing import open_models_door
-from actum.compose.serving import Serving, run_server
+from actum.compose.serving import Serving, model_labels, run_server
 from actum.compose.settings import ModelTable, Settings, UpstreamTable
 from actum.compose.tables.serve import ServeLimits, ServeSettings
 from actum.core.call import ToolCall
@@ -407,11 +408,11 @@ async def _serve_ours(upstream: str) -> int:
         limits = ServeLimits(
             requests_per_caller=5_000, requests=5_000, connections=5_000, connections_per_address=5_000
         )
-        serve = ServeSettings(http="127.0.0.1:0", limits=limits)
+        serve = ServeSettings(http="127.0.0.1:0", limits=limits, access_log=str(Path(folder) / "access.log"))
         settings = Settings(models={"fast": ModelTable(upstreams=(entry,))}, serve=serve)
         door = open_models_door(settings, {"UP_KEY": "key-of-the-proxy"}, journal)
         access = Access(verifier=StoredKeys(journal.keys))
-        serving = Serving([door], serve, access, journal=journal, metrics=Metrics())
+        serving = Serving([door], serve, access, journal=journal, metrics=Metrics(model_labels(settings)))
         with serving.listening() as address:
             print(address.rpartition(":")[2], text, flush=True)
             return await serving.run()

@@ -97,6 +97,7 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.records.telemetry": {"actum.compose.deploy.telemetry"},
     "actum.cli.services.serve": {"actum.compose.serving", "actum.server.keys"},
     "actum.cli.services.studio": {"actum.compose.serving", "actum.server.login.codes"},
+    "actum.cli.services.worker": {"actum.cli.services.worker_metrics"},
     "actum.cli.services.trigger": {"actum.compose.triggers", "actum.triggers.intake"},
     "actum.compose.deploy.telemetry": {"actum.telemetry.otlp"},
     "actum.compose.features": {"actum.server.api.definitions.operations", "actum.server.api.operations"},

@@ -9,10 +9,13 @@ from contextlib import asynccontextmanager
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.web import serving
+
+BOMB, QUOTES, HANGS_THEN = -1, -2, -3
+"""Answers: a body without end; 503 with the header of the request; none, after the spans were taken."""
 
 
 class OtlpCollector:
@@ -24,7 +27,8 @@ class OtlpCollector:
         headers: of the requests.
         resources: the attributes of the resources.
         answers: what the next requests are answered; 200 where there are none. 0 hangs.
-        came: is set with each request.
+        bomb_pieces: how many pieces of a body without end went out.
+        came, took: are set with each request, before and after its spans were read.
     """
 
     def __init__(self) -> None:
@@ -34,6 +38,8 @@ class OtlpCollector:
         self.resources: set[tuple[tuple[str, str], ...]] = set()
         self.answers: list[int] = []
         self.came = asyncio.Event()
+        self.took = asyncio.Event()
+        self.bomb_pieces = 0
         self.url = ""
 
     @asynccontextmanager
@@ -51,8 +57,10 @@ class OtlpCollector:
             await asyncio.Event().wait()
         if status == 307:
             return Response(status_code=307, headers={"location": f"{self.url}/elsewhere"})
+        if status == QUOTES:
+            return Response(request.headers["authorization"], status_code=503, headers={"x-said": "a-secret-key"})
         body = ExportTraceServiceRequest.FromString(await request.body())
-        if status == 200:
+        if status in (200, BOMB, HANGS_THEN):
             for group in body.resource_spans:
                 about = ((each.key, each.value.string_value) for each in group.resource.attributes)
                 self.resources.add(tuple(sorted(about)))
@@ -60,4 +68,13 @@ class OtlpCollector:
                     for span in scope.spans:
                         self.spans.setdefault(span.span_id.hex(), []).append(span.SerializeToString(deterministic=True))
                         self.names.append(span.name)
-        return Response(status_code=status)
+        self.took.set()
+        if status == HANGS_THEN:
+            await asyncio.Event().wait()
+        return StreamingResponse(self._bomb()) if status == BOMB else Response(status_code=status)
+
+    async def _bomb(self) -> AsyncIterator[bytes]:
+        for _ in range(5_000):
+            self.bomb_pieces += 1
+            yield bytes(1 << 20)
+            await asyncio.sleep(0)  # once the client has hung up, nothing that is sent waits

@@ -38,7 +38,6 @@ from ..core.run.record import AgentChanged, Started, TaskQueued
 from ..core.secrets.redaction import DEFAULT_REDACTION, WORK, Redaction
 from ..core.secrets.store import SecretSource
 from ..core.tool import named_tools
-from ..core.trace import checked_traceparent
 from ..core.under_way import call_under_way
 from ..core.user import User
 from ..dialects.base import Dialect
@@ -571,10 +570,8 @@ class Agent(AgentParts, Generic[Output]):
                 stay, unless this question has files.
             result: another result in the place of the one that entry `at` holds.
             new_run: the id of the new run.
-            conversation: the conversation of the new run; the run keeps its own history anyway. The conversation
-                belongs to the owner of the other run.
-            principal, tenant: the user who asks for this, as for `resume`.
-            request, trace: as for `run`.
+            conversation: of the new run, which keeps its own history anyway. Its owner is that of the other run.
+            principal, tenant: the user who asks for this, as for `resume`. request, trace: as for `run`.
 
         Returns:
             The id of the new run.
@@ -611,7 +608,7 @@ class Agent(AgentParts, Generic[Output]):
                 conversation=conversation,
                 forked=run_id,
                 fork_at=at,
-                trace=checked_traceparent(trace),
+                trace=trace,
                 request=request,
                 cite=agent._brief.cite,
                 client_tools=agent.runner.client_tools,

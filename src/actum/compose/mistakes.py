@@ -83,7 +83,7 @@ def located(problem: str, texts: Mapping[str, str]) -> Mistake:
     """
     found = _NAMED.match(problem)
     path = (*_keys(found["table"]), *([found["key"]] if found["key"] else [])) if found is not None else ()
-    for file, text in reversed(texts.items()):
+    for file, text in reversed([*texts.items()]):
         if path and (line := _line_of(path, [each for each in _lines(text) if each[0][:1] == path[:1]])):
             return Mistake(file, line, problem)
     return Mistake("", 0, problem)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
-from ..tasks.children import LocalSettings
+from ..tasks.children import CountsAttempts, LocalSettings
 from ..tasks.ended_waits import CanGoOn
 from ..tasks.queue import TaskLimits
+from ..telemetry.exporter import Outcome
 from .agents import open_agents
 from .deploy.telemetry import telemetry_sent
-from .extras import SERVES, check_extras
 from .settings import Settings
 from .task_child import SettingsBuilder, task_children
 from .task_queue import task_limits
@@ -26,7 +26,20 @@ from .workflows import open_workflows
 
 if TYPE_CHECKING:
     from ..tasks.celery import CeleryDispatcher
-    from .worker_metrics import WorkerMetrics
+
+
+class WorkerCounts(Protocol):
+    """What a worker counts, and where it tells it."""
+
+    @property
+    def attempts(self) -> CountsAttempts:
+        """Counts what attempts at tasks put on record."""
+
+    def served(self) -> AbstractAsyncContextManager[None]:
+        """A block within which the counts are told."""
+
+    def spans(self, outcome: Outcome, number: int) -> None:
+        """Count spans that were sent, that a collector did not take, or that were dropped."""
 
 
 def celery_dispatcher(
@@ -91,7 +104,7 @@ async def worker_at_work(
     folder: Path,
     *,
     visibility_s: float | None = None,
-    metrics: str = "",
+    counts: WorkerCounts | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     """A block within which this process is a worker.
 
@@ -101,17 +114,15 @@ async def worker_at_work(
         environment: the variables of this process, which its children get.
         folder: where the everyday tools may look at files.
         visibility_s: seconds after which the broker delivers an unacknowledged message again; None for a week.
-        metrics: the address and the port at which `/metrics` is served; empty for nowhere.
+        counts: counts what this worker does, and tells it; None for nobody.
 
     Yields:
         What ends when the worker does.
 
     Raises:
-        UsageError: no broker is set, Celery is not installed, the journal is in memory, or the address of the metrics
-            is taken.
+        UsageError: no broker is set, Celery is not installed, or the journal is in memory.
     """
     celery = _celery()
-    counts = _worker_metrics(settings, journal, metrics) if metrics else None
     clock, limits, table = SystemClock(), task_limits(settings), settings.tasks
     local = LocalSettings(
         workers=table.workers, tasks_max=table.tasks_per_child, memory_bytes_max=table.child_memory_bytes
@@ -156,12 +167,12 @@ async def work(
     ready: Callable[[], None] = lambda: None,
     *,
     visibility_s: float | None = None,
-    metrics: str = "",
+    counts: WorkerCounts | None = None,
 ) -> None:
     """Be a worker, until SIGTERM or Ctrl-C.
 
     Args:
-        settings, journal, environment, folder, visibility_s, metrics: as for `worker_at_work`.
+        settings, journal, environment, folder, visibility_s, counts: as for `worker_at_work`.
         ready: is called when the worker has begun.
 
     Raises:
@@ -173,7 +184,7 @@ async def work(
         loop.add_signal_handler(number, ends.set)
     try:
         async with worker_at_work(
-            settings, journal, environment, folder, visibility_s=visibility_s, metrics=metrics
+            settings, journal, environment, folder, visibility_s=visibility_s, counts=counts
         ) as working:
             ready()
             ended = asyncio.create_task(ends.wait())
@@ -220,18 +231,6 @@ async def check_worker(
             except UsageError as error:
                 found[f"workflow {name}"] = str(error)
     return found
-
-
-def _worker_metrics(settings: Settings, journal: Journal, place: str) -> WorkerMetrics:
-    """What a worker counts, and where it tells it.
-
-    Raises:
-        UsageError: a package is missing, or the place is none or is taken.
-    """
-    check_extras(settings, *SERVES)
-    from .worker_metrics import WorkerMetrics  # noqa: PLC0415  # loads a web server
-
-    return WorkerMetrics(settings, journal, place)
 
 
 def _celery() -> ModuleType:

@@ -40,7 +40,6 @@ from ..core.run.node_records import NODE_VALUE_BYTES_MAX, NodeLeft
 from ..core.run.record import Started, TaskQueued
 from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secrets.store import SecretSource
-from ..core.trace import checked_traceparent
 from ..core.under_way import call_under_way
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
@@ -511,7 +510,7 @@ class Workflow:
                 conversation="",  # a fork stands alone: it does not change the variables of the conversation
                 forked=run_id,
                 fork_at=at,
-                trace=checked_traceparent(trace),
+                trace=trace,
                 request=request,
             )
             await take_over(journal, run_id, new, (forked(started, above), *records[1:]))

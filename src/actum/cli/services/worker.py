@@ -9,8 +9,10 @@ from typing import Annotated
 
 import typer
 
+from ...compose.extras import SERVES, check_extras
 from ...compose.settings import Settings
-from ...compose.task_worker import broker_of, check_worker, work
+from ...compose.task_worker import WorkerCounts, broker_of, check_worker, work
+from ...core.interfaces import Journal
 from .. import options
 from ..exit_codes import DONE, FAILED
 from ..options import JournalFlag, JsonFlag, PolicyFlag, ToolsFlag
@@ -52,9 +54,21 @@ async def _work(settings: Settings, metrics: str) -> int:
             lambda: terminal.note(
                 "actum works: {workers} tasks at a time, until Ctrl-C", workers=settings.tasks.workers
             ),
-            metrics=metrics,
+            counts=_counts(settings, opened, metrics) if metrics else None,
         )
     return DONE
+
+
+def _counts(settings: Settings, journal: Journal, place: str) -> WorkerCounts:
+    """What a worker counts, and where it tells it.
+
+    Raises:
+        UsageError: a package is missing, or the place is none or is taken.
+    """
+    check_extras(settings, *SERVES)
+    from .worker_metrics import WorkerMetrics  # noqa: PLC0415  # loads a web server
+
+    return WorkerMetrics(settings, journal, place)
 
 
 async def _check(settings: Settings, *, as_json: bool) -> int:

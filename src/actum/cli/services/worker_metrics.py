@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 
-from ..core.interfaces import Journal
-from ..server.metrics import CountedAttempts, Metrics
-from ..server.web import Beside, metrics_app, served_beside
-from .serving import listener, model_labels, place_of, watch_journal
-from .settings import Settings
+from ...compose.serving import listener, model_labels, place_of, watch_journal
+from ...compose.settings import Settings
+from ...core.interfaces import Journal
+from ...server.metrics import CountedAttempts, Metrics
+from ...server.web import Beside, metrics_app, served_beside
+from ...telemetry.exporter import Outcome
 
 
 class WorkerMetrics:
@@ -39,6 +40,6 @@ class WorkerMetrics:
         """A block within which `/metrics` answers."""
         return served_beside([self._beside])
 
-    def spans(self, outcome: str, number: int) -> None:
+    def spans(self, outcome: Outcome, number: int) -> None:
         """Count spans that were sent, that a collector did not take, or that were dropped."""
         self._metrics.spans(outcome, number)
