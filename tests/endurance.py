@@ -37,8 +37,8 @@ class Volume:
     whole = False
 
 
-def share(whole: int, small: int) -> int:
-    """How many cases to try: all in `make endurance`, a few in `make test`."""
+def share(whole: T, small: T) -> T:
+    """How many cases to try, or which: all in `make endurance`, a few in `make test`."""
     return whole if Volume.whole else small
 
 

@@ -26,9 +26,13 @@ from types import SimpleNamespace
 import pytest
 from _pytest.capture import CaptureManager
 
+from tests import warm
+
 Way = multiprocessing.connection.Connection
 """The way between the process that collected and a worker: numbers of tests go there, reports come back."""
 
+MANY = 1000
+"""Of more tests, some start processes."""
 WAITING = ("examples", "studio", "tasks", "end_to_end", "server", "cli", "triggers", "conformance", "bound", "sandbox")
 """Folders of tests that wait for other processes: their files come first, in this order."""
 
@@ -106,6 +110,8 @@ class Forks:
         if terminal is not None:
             terminal.showfspath = False  # the files come in no order
         session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # made once
+        if len(session.items) >= MANY:
+            warm.loaded()  # one process for all forks
         files = Files([item.path for item in session.items])
         try:
             for place in range(min(self._number, len(session.items))):

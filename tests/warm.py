@@ -128,7 +128,7 @@ async def start(
 
 
 @functools.cache
-def _loaded() -> tuple[socket.socket, threading.Lock]:
+def loaded() -> tuple[socket.socket, threading.Lock]:
     """The way to the loaded process."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     here.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * REQUEST_BYTES)
@@ -159,7 +159,7 @@ class _Forked(subprocess.Popen[Any]):
         )
         own = [mine if mine != -1 else number for number, mine in enumerate((p2cread, c2pwrite, errwrite))]
         self._told, told = socket.socketpair()
-        way, lock = _loaded()
+        way, lock = loaded()
         with told, lock:
             socket.send_fds(way, [json.dumps(request).encode()], [told.fileno(), *own, *kept])
         self.pid = int.from_bytes(self._told.recv(4), "little")

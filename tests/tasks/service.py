@@ -25,6 +25,7 @@ from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.tasks.children import LocalSettings
 from actum.tasks.dispatcher import Dispatcher, DispatcherState
+from tests import warm
 
 TOOLS = """
 import os, signal, subprocess, sys, threading, time
@@ -126,7 +127,7 @@ class WorkerProcess:
 
     def __init__(self, place: str, folder: Path) -> None:
         command = [sys.executable, "-m", "tests.tasks.service", "celery", place, str(folder)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(environment_of(folder)))
+        self.process = warm.popen(command, stdout=subprocess.PIPE, env=dict(environment_of(folder)))
         self._ended = asyncio.Event()
 
     def wake(self, run_id: str) -> None:

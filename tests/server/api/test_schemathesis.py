@@ -6,11 +6,16 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
+
 from actum.testing import ScriptedModel
+from tests.endurance import share
 
 from .application import Bank, application
 
-EXAMPLES_MAX = 4
+EXAMPLES_MAX = share(4, 2)
+PHASES = share("coverage,fuzzing,stateful", "fuzzing,stateful")
+"""`coverage` tries each boundary of each field, which takes three quarters of the time."""
 CONFIG = """
 [[operations]]
 include-operation-id = "callTool"
@@ -74,6 +79,7 @@ enabled = false
 """
 
 
+@pytest.mark.endurance("src/actum/server/api")
 async def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     config = tmp_path / "schemathesis.toml"
     config.write_text(CONFIG)
@@ -87,7 +93,7 @@ async def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
         command = [
             *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(config)),
             *("run", f"{it.url}/openapi.json", "-H", "Authorization: Bearer root"),
-            *("--phases", "coverage,fuzzing,stateful"),
+            *("--phases", PHASES),
             *("--max-examples", str(EXAMPLES_MAX), "--seed", "1", "--no-color"),
             *("--request-timeout", "1", "--generation-database", "none"),
         ]
