@@ -82,3 +82,18 @@ def test_the_quotes_of_a_run_are_checked_once_more_and_a_failed_one_ends_with_1(
     failed = run("references", first, *RECORD)
     assert failed.exit_code == 1
     assert "[1] failed: the page that was read was altered" in failed.stderr
+
+
+def test_agents_whose_callers_can_not_read_what_they_have_are_told_with_the_command_that_lets_them(run: Run) -> None:
+    Path("docs").mkdir()
+    Path("docs/travel.md").write_text("# Travel\n\nA hotel may cost 120 euros.\n")
+    desk = '[agents.desk]\ntools = ["knowledge:rules"]\nroles = ["staff", "guests"]\n'
+    Path("actum.toml").write_text(f'journal = "runs.db"\n{desk}')
+    assert "not all who may use this agent" not in run("config", "check").stderr
+    run("knowledge", "add", "rules", "docs", "--reader", "role:staff")
+    let = "actum knowledge readers rules role:staff role:guests"
+    told = run("config", "check")
+    assert (told.exit_code, f"collection rules: {let}" in told.stderr) == (0, True), told.output
+    assert let in run("doctor", "--json").stdout
+    run(*let.split()[1:])
+    assert "not all who may use this agent" not in run("config", "check").stderr

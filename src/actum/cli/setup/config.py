@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,7 @@ from ..language import tr
 from ..options import JsonFlag
 from ..services.serve import check_server
 from ..show.terminal import Terminal, said, styled
+from .collection_readers import unread_collections
 from .deployment import write_deployment
 
 app = typer.Typer(help="The settings: check the files, show what holds.", invoke_without_command=True)
@@ -109,6 +111,14 @@ async def _refused(terminal: Terminal) -> list[str]:
             found.append(str(error))
     if lacking and settings.serve != ServeSettings():
         terminal.note("[serve] was not looked at: {command}", command=install(*lacking))
+    with suppress(ActumError):  # a journal that can not be opened is told by `actum doctor`
+        for each in await unread_collections(settings, options.journal(settings)):
+            terminal.note(
+                "{agent}: not all who may use this agent can read the collection {collection}: {command}",
+                agent=each.agent,
+                collection=each.collection,
+                command=each.command,
+            )
     return found
 
 

@@ -61,6 +61,7 @@ from ..show.terminal import (
     styled,
 )
 from ..versions import version_of
+from .collection_readers import unread_collections
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -146,6 +147,7 @@ async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[Check
     for finding in [
         *[await _agent(settings, name) for name in settings.agents],
         *await _memories(settings),
+        *await _collections(settings),
         *await _defences(settings),
     ]:
         take(finding)
@@ -411,6 +413,15 @@ async def _memories(settings: Settings) -> list[CheckFinding]:
         for name, ids in reaching.items()
         if ids
     ]
+
+
+async def _collections(settings: Settings) -> list[CheckFinding]:
+    """The agents whose callers can not all read a collection that the agent has."""
+    try:
+        found = await unread_collections(settings, options.journal(settings))
+    except ActumError:
+        return []  # told by `_journal`
+    return [CheckFinding("warn", "knowledge", str(each), each.command) for each in found]
 
 
 async def _workflow(settings: Settings, name: str) -> CheckFinding:
