@@ -15,6 +15,7 @@ import pytest
 from actum import Agent, tool
 from actum.agents.driver import CALLS_MAX
 from actum.call.limits.limits import Limits
+from actum.call.outcome import copy_arguments
 from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import ModelGarbled, ToolError
 from actum.core.event import CallProgress, Event, RunResult, TextDelta
@@ -290,3 +291,25 @@ async def test_a_reply_of_very_many_calls_leaves_the_loop_to_others_and_one_of_m
                 with pytest.raises(ModelGarbled, match=f"holds {count} calls"):
                     await Agent(model, [look]).run("Look.")
         assert turns.held < HELD_MAX, (name, count)
+
+
+def test_a_tool_gets_a_copy_of_its_own_down_to_the_last_object() -> None:
+    """Numbers that JSON does not know, an object in two places, and a type that only Python has are copied as well."""
+    shared: JsonObject = {"a": [1]}
+    deep: Json = 1
+    for _ in range(900):
+        deep = [deep]
+    given: JsonObject = {"two": [shared, shared], "large": [10**40, 1e400], "word": [Word("w")], "deep": deep, "x": "y"}
+    copied = copy_arguments(given)
+    assert copied == given
+    assert isinstance(copied["two"], list)
+    assert copied["two"][0] is not copied["two"][1]
+    assert copied["two"][0] is not shared
+    assert isinstance(copied["word"], list)
+    assert type(copied["word"][0]) is Word
+
+
+class Word(str):
+    """A type of Python's that JSON does not have."""
+
+    __slots__ = ()
