@@ -30,7 +30,7 @@ COLLECTOR = """
 import asyncio, re
 
 async def take(reader, writer):
-    while not reader.at_eof():
+    while not reader.at_eof() and await reader.read(1):
         head = await reader.readuntil(b"\\r\\n\\r\\n")
         length = re.search(rb"content-length: *([0-9]+)", head, re.IGNORECASE)
         await reader.readexactly(int(length[1]) if length else 0)

@@ -17,6 +17,7 @@ from opentelemetry.trace.status import Status, StatusCode
 
 from .spans import SCHEMA, TraceSpan
 
+_SCOPE = InstrumentationScope("actum", version("actum"), SCHEMA)
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
 _STATUS = {"unset": Status(StatusCode.UNSET), "error": Status(StatusCode.ERROR)}
 
@@ -29,8 +30,7 @@ def encoded(spans: Sequence[TraceSpan], resource: Mapping[str, str]) -> bytes:
         resource: what sends them: names of the service, its version and its environment; never of a process.
     """
     made = Resource({**resource}, schema_url=SCHEMA)
-    scope = InstrumentationScope("actum", version("actum"), SCHEMA)
-    body: bytes = encode_spans([_readable(span, made, scope) for span in spans]).SerializeToString()
+    body: bytes = encode_spans([_readable(span, made, _SCOPE) for span in spans]).SerializeToString()
     return body
 
 
