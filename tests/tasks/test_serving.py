@@ -18,6 +18,7 @@ import pytest
 from actum.core.json import JsonObject
 from tests.cli.test_serve import Server, served, until
 from tests.patience import HANGS_S
+from tests.tasks.office import is_gone
 
 SECRET = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 WORK = '''
@@ -35,6 +36,7 @@ def note(*words):
 
 
 def hold(name):
+    Path("process").write_text(str(os.getpid()))
     note("begun", name)
     while not Path("go").exists():
         time.sleep(0.02)
@@ -247,6 +249,8 @@ async def test_queued_and_running_tasks_are_cancelled_over_http_and_an_ended_tas
             answer = await client.delete(f"/v1/tasks/{task_id}")
             assert answer.status_code == 200, answer.text
             assert (await stands(client, task_id, wait=0))["state"] == "cancelled"
+        held = (application.folder / "process").read_text("utf-8")
+        await until(lambda: is_gone(held))  # what is cancelled is ended soon, and not before the answer
         (application.folder / "go").touch()
         again = await client.delete(f"/v1/tasks/{running}")
         assert again.status_code == 409
