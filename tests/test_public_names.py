@@ -28,6 +28,7 @@ PUBLIC = [
     "Defence",
     "File",
     "Image",
+    "Label",
     "Limits",
     "Mandate",
     "ModelSettings",

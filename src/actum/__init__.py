@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .dialects.transcode.transcode import Transcoder, transcode
     from .models.catalog import open_model
     from .policy.file import PolicyFile
+    from .policy.labels import Label
     from .policy.mandate import Mandate
     from .policy.rules import Require, Rule, Rules
     from .toolsets.function.function import tool
@@ -47,6 +48,7 @@ __all__ = [
     "Defence",
     "File",
     "Image",
+    "Label",
     "Limits",
     "Mandate",
     "ModelSettings",
@@ -81,6 +83,7 @@ _PLACES = {
     "Defence": "core.policy",
     "File": "core.attachment",
     "Image": "core.attachment",
+    "Label": "policy.labels",
     "Limits": "call.limits.limits",
     "Mandate": "policy.mandate",
     "ModelSettings": "core.model_settings",

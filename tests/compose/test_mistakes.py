@@ -112,6 +112,7 @@ def test_labels_and_places_of_tools_stand_in_one_table(tmp_path: Path) -> None:
     for text, told in {
         '[tools."crm_*"]\neffect = ["read"]': r"line 2: unknown field `effect`\. The .*Did you mean `effects`",
         '[tools."crm_*"]\neffects = ["look"]': "line 2: .*there is no 'look'",
+        '[tools."crm_*"]\nlabels = {salary = "personal"}': "line 2: there is no label `personal`",
         '[tools."crm_*"]\ntimeout = 0': "line 2: timeout = 0",
         '[tools]\nuze = ["x"]': "line 2: unknown field `uze`.*Did you mean `use`",
         "[tools]\nuse = 7": "give a list, not a whole number",

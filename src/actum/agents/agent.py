@@ -48,6 +48,7 @@ from ..memory.latest import Times
 from ..memory.memory import Memory, MemoryWord, read_memory
 from ..memory.tools import tools_of
 from ..models.catalog import open_model
+from ..policy.labels import Label
 from ..policy.mandate import Mandate
 from ..policy.outside import OutsideText
 from ..runs.below import (
@@ -67,10 +68,11 @@ from ..runs.below import (
     told_above,
 )
 from ..runs.given_tools import Toolish
+from ..runs.model_side import ModelSide
 from ..runs.options import Emit, RunOptions
 from ..runs.recorded import checked_id, checked_text, client_tools_of, sound
 from ..runs.run import Stopping
-from ..runs.runner import Answers, Begins, ModelSide, Runner, Setting
+from ..runs.runner import Answers, Begins, Runner, Setting
 from ..runs.streaming import streamed, without_loop
 from ..runs.wording import Phrases
 from ..scores.rating import rate
@@ -157,6 +159,7 @@ class Agent(AgentParts, Generic[Output]):
             foreign or strangers may write what it returns. None: not at all. See `docs/security.md`.
         cite: what no quote of a source backs is marked in an answer ("mark") or left out ("strict", True); see
             `docs/knowledge.md`.
+        labels: what the labels of fields of results mean: `{"personal": Label(...)}`. See `docs/security.md`.
         tries: after as many answers that do not fit `output_type` or `check`, a run is stopped: `invalid_output`.
 
     Raises:
@@ -200,6 +203,7 @@ class Agent(AgentParts, Generic[Output]):
         cite: bool | Literal["mark", "strict"] = False,
         tries: int = TRIES,
         defence: Defence | Literal["auto"] | None = "auto",
+        labels: Mapping[str, Label] | None = None,
     ) -> None:
         check_arguments(locals())
         self.model = open_model(model, dialect=dialect)
@@ -228,6 +232,7 @@ class Agent(AgentParts, Generic[Output]):
             clock=clock,
             choice=Choice(choose, (*always, UPDATE_PLAN) if plan else tuple(always)),
             defence=defence,
+            labels=labels,
         )
         self.runner = with_quote(runner, self._brief.cite)
         self._redaction = redaction
@@ -400,7 +405,7 @@ class Agent(AgentParts, Generic[Output]):
                 raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
             window = (self.memory.runs or 0) if self.memory is not None else 0
             if self.memory is not None and self.memory.summary_at and options.conversation and not options.after:
-                summarizer = Summarizer(journal, self.model, self.settings, self.name)
+                summarizer = Summarizer(journal, self.model, self.settings, self.name, self.runner.labels)
                 await sum_up_if_long(summarizer, self.memory, options.conversation, owner, options.principal)
             known = (await self.runner.catalog()).tool
             earlier = await before(journal, owner, options.conversation, options.after, window, known)
@@ -651,7 +656,7 @@ class Agent(AgentParts, Generic[Output]):
         whose = User(tenant, principal if owner is None else checked_text("owner", owner))
         agent = self.in_force()
         async with talking(agent.journal, whose, conversation):
-            summarizer = Summarizer(agent.journal, agent.model, self.settings, self.name)
+            summarizer = Summarizer(agent.journal, agent.model, self.settings, self.name, agent.runner.labels)
             return await summarizer.sum_up(conversation, whose, principal, keep)
 
     async def rate(
@@ -852,6 +857,7 @@ class Agent(AgentParts, Generic[Output]):
             sample=lambda request: apart(self.model.reply(settings.unbounded.fill(request)), self.model.name),
             asks_mandates=not is_supervised(self.model),
             price=price,
+            name=self.model.name,
             lets_in=partial(self.is_for, started.principal, started.roles) if self._named.made is not None else None,
         )
         async with self.runner.at_work(run_id, state, setting, model) as run:

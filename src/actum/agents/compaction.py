@@ -6,7 +6,7 @@ A part that the model can read is summed up, and the next request tells that sum
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import inf
 
 import msgspec
@@ -25,6 +25,7 @@ from ..core.secrets.given import GIVEN
 from ..core.user import User
 from ..journal.recording import RunState
 from ..memory.memory import Memory
+from ..policy.labels import Label, hidden_from
 from ..runs.recorded import sound
 from ..runs.wording import Phrases
 from .alternation import in_turns
@@ -63,12 +64,14 @@ class Summarizer(Struct, frozen=True):
         model: the model.
         settings: how the model is asked for answers.
         agent: the name of the agent whose model it is.
+        labels: what the labels of results mean, as for `Agent`.
     """
 
     journal: Journal
     model: Model
     settings: ModelSettings
     agent: str
+    labels: Mapping[str, Label] = {}
 
     async def sum_up(self, conversation: str, owner: User, principal: str, keep: int | None) -> str:
         """The summary of a conversation that nobody else adds to meanwhile; see `Agent.compact`.
@@ -104,6 +107,7 @@ class Summarizer(Struct, frozen=True):
 
             async def ask(messages: Sequence[Message]) -> Reply:
                 nonlocal usage
+                messages = hidden_from(self.model.name, messages, self.labels)
                 reply = await apart(self.model.reply(self._asking.fill(Request(messages=messages))), self.model.name)
                 self.journal.append(run_id, ModelReplied("", reply))
                 usage += reply.usage

@@ -167,7 +167,7 @@ class Driver(Struct, kw_only=True, dict=True):
         search, found = self._search if tools else ("", ())
         request = self.settings.fill(
             Request(
-                messages=self.transcript,
+                messages=self._sent(),
                 tools=tools,
                 tool_choice=choice,
                 output_schema=schema,
@@ -288,15 +288,21 @@ class Driver(Struct, kw_only=True, dict=True):
                 steps=self._steps,
             )
 
+    def _sent(self) -> Transcript:
+        """The conversation as this model may be told it."""
+        labels = self.run.context.labels
+        return self.transcript if labels is None else labels.told()
+
     def _shorter(self) -> Transcript:
         """The shortened conversation that the model is sent: a transcript that grows along with the whole one."""
+        sent = self._sent()
         if self._told is None or self._told[0] != self._shortening:
             phrases = self.run.phrases
-            told = Transcript(self._shortening.told(self.transcript, phrases.left_out(), phrases.noted))
+            told = Transcript(self._shortening.told(sent, phrases.left_out(), phrases.noted))
         else:
             _, told, heard = self._told
-            told.extend(self._shortening.clip(self.transcript[heard:]))
-        self._told = (self._shortening, told, len(self.transcript))
+            told.extend(self._shortening.clip(sent[heard:]))
+        self._told = (self._shortening, told, len(sent))
         return told
 
     def _show(self, reply: Reply) -> None:
@@ -305,7 +311,7 @@ class Driver(Struct, kw_only=True, dict=True):
             self.transcript.show_as(reply, shown)
 
     def _intention(self, tools: str) -> str:
-        return hashlib.sha256((self.transcript.digest + tools).encode()).hexdigest()
+        return hashlib.sha256((self._sent().digest + tools).encode()).hexdigest()
 
     def _compare(self, recorded: str, tools: str) -> None:
         if recorded != self._intention(tools) and not self.accept and not self._is_taken_over:

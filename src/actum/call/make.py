@@ -44,6 +44,7 @@ from ..core.told_value import sound
 from ..core.under_way import inside
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.recording import CallRef, CallStanding
+from ..policy.labels import Labelling
 from ..policy.outside import has_foreign_text
 from .asking.asker import LiveApprover
 from .asking.inquiry import LiveToolRequests
@@ -416,6 +417,8 @@ class CallMaker:
                 result = cleaned or scope.redaction.clean(result, scope.told)
                 if self._brought or plan is None or plan.bound.tool.is_outside:
                     result = self._marked(place, call, result, plan)
+                if scope.labels is not None:
+                    result = self._labelled(call, result, scope.labels)
                 if final and result.content:
                     result = scope.keep_media(result)
                 shown = self._shown(call, result, plan)
@@ -439,6 +442,15 @@ class CallMaker:
         tool = plan.bound.tool if plan is not None else self.catalog.tool(call.name)
         if place in self._brought or (tool is not None and tool.is_outside and has_foreign_text(tool, result)):
             return msgspec.structs.replace(result, outside=True)
+        return result
+
+    def _labelled(self, call: ToolCall, result: ToolResult, labels: Labelling) -> ToolResult:
+        """The result with the labels of its fields."""
+        tool = self.catalog.tool(call.name)
+        if tool is None or not tool.labels_believed or result.error is not None:
+            return result
+        result = msgspec.structs.replace(result, labels=tool.labels_believed)
+        labels.know(result)
         return result
 
     def refuse(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult:

@@ -333,7 +333,7 @@ class CallPath:
         is_defended = self._defence.is_on and self._is_defended(call.name)
         if is_defended:
             facts = self._defence.facts(facts, origins.said)
-        plan = judge(call, standing, self.catalog, self._terms, facts, defended=is_defended)
+        plan = judge(call, standing, self.catalog, self._terms, facts, defended=is_defended, labels=scope.labels)
         if plan.bound.secrets:
             scope.told.update(texts_of(taken_out(plan.call.arguments, plan.bound.secrets)[1]))
         if plan.decision.verdict == "ask" and standing.asked is None:

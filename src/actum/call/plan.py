@@ -16,14 +16,18 @@ from msgspec import Struct
 from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, PermissionDenied
 from ..core.interfaces import StandsForOthers
+from ..core.json import JsonObject
 from ..core.policy import Ancestor, Decision, Defence, Facts, Policy, Requirement
 from ..core.run.pending import Quorum
+from ..core.run.risk import Risk
 from ..core.secret_values import SECRET, is_missing, shown_call, shown_repairs, taken_out
 from ..core.tool import Tool
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef, CallStanding, RunState
-from ..policy.defence import Judged
+from ..policy.defence import PREFIX, Judged
 from ..policy.defence import judge as defend
+from ..policy.defence import shown as shown_value
+from ..policy.labels import Labelling
 from ..policy.origins import Lookup
 from ..policy.rules import Barring
 from ..policy.ruling import Required, first_known, rule_on
@@ -132,6 +136,7 @@ def judge(
     facts: Facts,
     *,
     defended: bool = False,
+    labels: Labelling | None = None,
 ) -> Plan:
     """Judge a call as it would be made now: with the arguments that a person put in.
 
@@ -139,9 +144,9 @@ def judge(
         CallError: as `decide`.
     """
     if standing.edited is None:
-        return decide(call, standing.place, catalog, terms, facts, defended=defended)
+        return decide(call, standing.place, catalog, terms, facts, defended=defended, labels=labels)
     edited = msgspec.structs.replace(call, arguments=standing.edited, raw="", complete=True, repairs=())
-    plan = decide(edited, standing.place, catalog, terms, facts, defended=defended)
+    plan = decide(edited, standing.place, catalog, terms, facts, defended=defended, labels=labels)
     return msgspec.structs.replace(plan, said=call, edited=True)
 
 
@@ -164,13 +169,21 @@ def granted(plan: Plan, place: CallRef, state: RunState, now: float) -> Plan:
 
 
 def decide(
-    call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs, facts: Facts, *, defended: bool = False
+    call: ToolCall,
+    place: CallRef,
+    catalog: Catalog,
+    terms: PolicyInputs,
+    facts: Facts,
+    *,
+    defended: bool = False,
+    labels: Labelling | None = None,
 ) -> Plan:
     """Judge one call.
 
     Args:
         facts: those of `terms`, as they are now.
         defended: the defence judges what the policies allow.
+        labels: the labelled values of the conversation, by which placeholders in arguments are replaced.
 
     Raises:
         UnknownTool: nothing has this name.
@@ -178,7 +191,14 @@ def decide(
         PermissionDenied: a policy refuses.
     """
     bound = catalog.resolve(call.name)
-    said, (call, repairs) = call, fit(call, bound, terms)
+    said = call
+    placeholders: JsonObject = {}
+    if labels is not None and not bound.is_safe_by_itself:
+        call, placeholders = _with_values(call, labels)
+    try:
+        call, repairs = fit(call, bound, terms)
+    except InvalidArguments as invalid:
+        raise _without_values(invalid) if placeholders else invalid from None
     meant = _meant(call, bound.standing, terms) if bound.standing is not None else None
     ruling = rule_on(bound.tool, call, facts, terms.policy, terms.ancestors, meant)
     decision, level = ruling.decision, ruling.level
@@ -189,11 +209,17 @@ def decide(
         judged = _defended(meant or (bound.tool, call), decision, terms, facts)
         decision, wants_mandate = judged.decision, judged.wants_mandate
         level = _defending_level(terms) if level is None and decision.verdict == "ask" else level
+    if labels is not None and decision.verdict == "allow" and not decision.final:
+        decision = _labelled(bound.tool if meant is None else meant[0], call, decision, labels)
+        level = _defending_level(terms) if level is None and decision.verdict == "ask" else level
     if decision.verdict == "allow" and call.name in terms.done_elsewhere and not bound.tool.reads_only:
         why = "The run that this one branched off from used this tool after that point."
         decision = msgspec.structs.replace(decision, verdict="ask", rule="branch", reason=why)
         level = len(terms.ancestors)
     shown = shown_call(call, bound.secrets) if bound.secrets else call
+    if placeholders:
+        shown = msgspec.structs.replace(shown, arguments={**shown.arguments, **placeholders})
+        decision = _with_placeholders(decision, placeholders)
     return Plan(
         bound=bound,
         said=said,
@@ -208,6 +234,46 @@ def decide(
         meant="" if meant is None else meant[0].name,
         wants_mandate=wants_mandate,
     )
+
+
+def _with_values(call: ToolCall, labels: Labelling) -> tuple[ToolCall, JsonObject]:
+    """A call with values in the place of placeholders, and the arguments as they were that had placeholders."""
+    filled = labels.filled(call.arguments)
+    if filled is call.arguments:
+        return call, {}
+    before = {name: value for name, value in call.arguments.items() if filled[name] != value}
+    return msgspec.structs.replace(call, arguments=filled, raw=""), before
+
+
+def _without_values(invalid: InvalidArguments) -> InvalidArguments:
+    """What is wrong with arguments, for a model that may not be told the values."""
+    problems = [
+        msgspec.structs.replace(each, received="", expected="a clear value" if each.rule == "clear" else each.expected)
+        for each in invalid.problems
+    ]
+    return InvalidArguments(problems)
+
+
+def _with_placeholders(decision: Decision, placeholders: JsonObject) -> Decision:
+    """A decision whose words are for the record and the model: they name the placeholders and not the values."""
+    risk = decision.risk
+    if risk is None:
+        return decision
+    values = [
+        msgspec.structs.replace(each, value=shown_value(placeholders[each.name])) if each.name in placeholders else each
+        for each in risk.values
+    ]
+    new = msgspec.structs.replace(risk, values=tuple(values))
+    return msgspec.structs.replace(decision, risk=new, reason=decision.reason.replace(str(risk), str(new)))
+
+
+def _labelled(tool: Tool, call: ToolCall, decision: Decision, labels: Labelling) -> Decision:
+    """A question, where a call may give labelled values to somebody who may not have them."""
+    name = labels.barred(tool, call.arguments)
+    if not name:
+        return decision
+    risk = Risk(tool.name, label=name)
+    return msgspec.structs.replace(decision, verdict="ask", rule=f"{PREFIX}{name}", reason=str(risk), risk=risk)
 
 
 def _defended(meant: tuple[Tool, ToolCall], decision: Decision, terms: PolicyInputs, facts: Facts) -> Judged:

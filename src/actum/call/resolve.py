@@ -202,6 +202,11 @@ class Catalog:
         bound = self._bound.get(name)
         return bound.tool.trusted if bound is not None and (bound.tool.vouched or not bound.tool.foreign) else ()
 
+    @cached_property
+    def labels(self) -> dict[str, dict[str, str]]:
+        """The labels of the results of tools, by the name of the tool."""
+        return {tool.name: tool.labels_believed for tool in self.tools if tool.labels_believed}
+
     def named_by(self, name: str) -> Mapping[str, str]:
         """By what records in the results of the tool of this name are named; of a foreign tool only what the operator
         said.

@@ -20,6 +20,7 @@ from ..core.model import Request
 from ..core.run.record import CallsRequested, Record
 from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..journal.recording import RunState
+from ..policy.labels import Labelling
 from .limits.limits import Limits
 
 
@@ -53,6 +54,7 @@ class RunContext(Struct, kw_only=True):
         counts_tokens: something limits the tokens of the run, so that they are estimated where an endpoint tells none.
         limit: ends the run when its time is over, while it waits for something.
         trace: id of the trace that the run belongs to.
+        labels: the labelled values of the conversation; None where no labels are declared.
         holder: for whom toolsets keep sessions open between calls.
     """
 
@@ -82,6 +84,7 @@ class RunContext(Struct, kw_only=True):
     limit: asyncio.Timeout | None = None
     trace: str = ""
     holder: Holder | None = None
+    labels: Labelling | None = None
 
     def write(self, record: Record) -> int:
         """Put a record on the run's record, and take it into the state of the run.

@@ -97,6 +97,7 @@ def make_agent(
         references=settings.references,
         cite=settings.cite,
         defence=settings.defence or "auto",
+        labels=settings.labels,
         secrets=secrets,
     )
 

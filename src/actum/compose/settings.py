@@ -26,6 +26,7 @@ from ..core.secret_values import is_secret_name
 from ..core.stored.passed import ALL_TROUBLE, Trouble
 from ..core.toml import read_toml
 from ..memory.memory import Memory, MemoryWord
+from ..policy.labels import Label
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.folders import settings_path
@@ -298,6 +299,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             values as the user's: `local` for programs without a key, `shared` for clients with the key of `--key-env`,
             or the id of a client of `--issuer`.
         defence: against orders in foreign text; see `core.policy.Defence`.
+        labels: what the labels of fields of results mean; see `policy.labels`.
         egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
         sandbox: what code and scripts that run as tools may do.
         agents: agents by their names; see `AgentTable`.
@@ -337,6 +339,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     mcp_wait: float = MCP_WAIT_S
     speaks_for_user: tuple[str, ...] = ()
     defence: Defence | None = None
+    labels: dict[str, Label] = {}
     egress: EgressRules = EgressRules()
     sandbox: SandboxTable = SandboxTable()
     agents: dict[str, AgentTable] = {}
@@ -600,6 +603,7 @@ def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
     for name, value in tools.items() if isinstance(tools, dict) else ():
         if isinstance(value, dict):
             yield from faults_in(ToolLabels, value, f"fields of [tools.{_toml_text(name)}]", ("tools", name))
+            yield from _unknown_labels(name, value.get("labels"), found.get("labels"))
         elif name in (USE, MODULES):
             field = "tools" if name == USE else "tool_modules"
             yield from faults_in(SettingsFile, {field: value}, "settings", ())
@@ -638,6 +642,16 @@ def _is_feature(name: str, table: object) -> bool:
     from ..core.process.installed import installed  # noqa: PLC0415  # a search that most settings do not need
 
     return any(each.name == name for each in installed("actum.features"))
+
+
+def _unknown_labels(tool: str, fields: object, declared: object) -> Iterator[Fault]:
+    """The labels of a tool's fields that nobody declared."""
+    known = declared if isinstance(declared, dict) else {}
+    for field, label in fields.items() if isinstance(fields, dict) else ():
+        if isinstance(label, str) and label not in known:
+            yield Fault(
+                ("tools", tool, "labels", field), f"there is no label `{label}`", f"Declare it: [labels.{label}]"
+            )
 
 
 _FEATURE_NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")

@@ -144,6 +144,12 @@ TEMPLATE = """\
 #mandate = "model"              # strict: every side effect after foreign text is a question; off
 #unattended = "ask"             # deny: with nobody to ask the call is refused, and the model does the rest
 
+# Which models may be told the fields of results that have a label, and who may get them.
+#[labels.personal]
+#models = ["ollama/*"]          # other models are told a placeholder
+#receivers = ["*@corp.example"] # a call that sends elsewhere asks
+#otherwise = "mask"             # refuse: the request fails where a model may not be told a value
+
 # Where the calls of tools may go; see `actum docs egress`.
 #[egress]
 #allow = ["https://*.example.org"]        # nowhere else
@@ -190,6 +196,7 @@ TEMPLATE = """\
 #answers = true                 # the result is the answer of the run: how a user is handed over to another agent
 #knowledge = true               # a source of knowledge, which a knowledge node of a workflow may ask by `query`
 #named_by = {id = "title"}       # the user names the title, and means the id
+#labels = {salary = "personal"}  # fields of the result; see [labels.personal]
 #outside = true                 # strangers may write what it returns; false: nobody but you and yours does
 
 # What holds for tasks that call these tools, where a request says nothing.

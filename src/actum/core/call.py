@@ -178,6 +178,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
         given: somebody put this result in the place of the tool's own, as in a branch of a run. No field of it is
             trusted.
         outside: it holds text that an outsider may have written; see `policy.outside`.
+        labels: the labels of its fields, as in `core.tool.Tool`; see `policy.labels`.
     """
 
     call_id: str
@@ -186,6 +187,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
     error: Failure | None = None
     given: bool = False
     outside: bool = False
+    labels: dict[str, str] = {}
 
     @property
     def text(self) -> str:

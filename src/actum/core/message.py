@@ -319,6 +319,18 @@ class Transcript(Sequence[Message]):
         kept = [message for message in self._messages if id(message) not in self._aside]
         return tuple([self._shown.get(id(message), message) for message in kept])
 
+    def take_over(self, other: Transcript, message: Message, told: Message) -> None:
+        """Add a message of another transcript, as the model of this one is told it.
+
+        Args:
+            other: the other transcript.
+            message: a message of that transcript.
+            told: the same message as it is told here; `message` itself where nothing is changed.
+        """
+        if told is message and id(message) in other._shown:
+            self._shown[id(message)] = other._shown[id(message)]
+        self._messages.append(told)
+
     def append(self, message: Message) -> None:
         """Add a message at the end. A result is added as a model is told it; see `told_result`."""
         if type(message) is ToolMessage:

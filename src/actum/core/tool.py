@@ -99,6 +99,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         named_by: which field of a record in the result names the record, by the fields that count as named where the
             user named the record: `{"id": "title"}`. `*` is the name under which the record stands. No part of the
             digest.
+        labels: the labels of fields of the result, such as `{"salary": "personal"}`; `""` is the text of the result.
+            See `policy.labels`. No part of the digest.
         operator: the names of the fields that the operator of this program has set. No part of the digest.
 
     Raises:
@@ -135,6 +137,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     jailed: bool = False
     outside: bool | None = None
     named_by: dict[str, str] = {}
+    labels: dict[str, str] = {}
     operator: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -152,8 +155,11 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     def definition(self) -> bytes:
         """The definition as JSON, in the form that the digest is made of."""
         said = self
-        if self.from_client or self.outside is not None or self.named_by or self.operator:
-            said = msgspec.structs.replace(self, from_client=False, outside=None, named_by={}, operator=())
+        if self.from_client or self.outside is not None or self.named_by or self.labels or self.operator:
+            nothing: dict[str, str] = {}
+            said = msgspec.structs.replace(
+                self, from_client=False, outside=None, named_by=nothing, labels=nothing, operator=()
+            )
         return _sorted.encode(said)
 
     @property
@@ -171,6 +177,11 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         if self.outside is None or (self.foreign and "outside" not in self.operator):
             return self.foreign or self.from_client or bool(self.outside)
         return self.outside
+
+    @property
+    def labels_believed(self) -> dict[str, str]:
+        """The labels of fields of the result; of a foreign tool only what the operator said."""
+        return self.labels if not self.foreign or "labels" in self.operator else {}
 
     @cached_property
     def reads_only(self) -> bool:

@@ -38,8 +38,7 @@ from ..core.event import RunResult, RunStarted
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
 from ..core.json import JsonObject
-from ..core.message import Message, Reply
-from ..core.model import Request
+from ..core.message import Transcript
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.policy import Ancestor, Answer, Approver, Defence, Facts, Policy
 from ..core.process.tenant import acting_for
@@ -57,6 +56,7 @@ from ..journal.kept_tools import keep_tools, kept_tools
 from ..journal.memory import MemoryJournal
 from ..journal.recording import CallRef, RunState
 from ..journal.secrets import write_answer, write_request
+from ..policy.labels import Label, Labelling, check_labels
 from ..policy.origins import OriginIndex
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
@@ -78,6 +78,7 @@ from .captured import captured
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
 from .holding import holder_of, rest_or_leave
+from .model_side import NO_MODEL, ModelSide
 from .options import NO_OPTIONS, Emit, RunOptions
 from .recorded import check_bound, check_needed, checked_id, done_after, sound, unknown_run
 from .run import Run, Stopping
@@ -161,31 +162,6 @@ class Setting(Struct, frozen=True, kw_only=True):
     above: Context | None = None
 
 
-class ModelSide(Struct, frozen=True, kw_only=True):
-    """The model's part of a run.
-
-    Attributes:
-        heard: the conversation, which grows.
-        begins: the index in `heard` of the first message of the run itself.
-        attachments: the media of the conversation, by handle.
-        sample: has the run's own model answer a tool.
-        price: the price of the model, where it is known.
-        asks_mandates: as in `RunContext`.
-        lets_in: whether the user of the run may use its agent now; None where that can not change.
-    """
-
-    heard: Sequence[Message] = ()
-    begins: int = 0
-    attachments: dict[str, MediaPart] = {}
-    sample: Callable[[Request], Awaitable[Reply]] | None = None
-    asks_mandates: bool = False
-    price: Price | None = None
-    lets_in: Callable[[], bool] | None = None
-
-
-NO_MODEL = ModelSide()
-
-
 class Runner:
     """Makes runs with a set of tools.
 
@@ -200,7 +176,7 @@ class Runner:
         journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default.
         clock: the time.
         choice: how many of the tools a model is shown; all by default.
-        defence: as for `Agent`.
+        defence, labels: as for `Agent`.
 
     Raises:
         BadTool: two tools of one name, or a bad schema (those of toolsets are seen when a run starts).
@@ -224,8 +200,10 @@ class Runner:
         clock: Clock | None = None,
         choice: Choice = ALL,
         defence: Defence | Literal["auto"] | None = None,
+        labels: Mapping[str, Label] | None = None,
     ) -> None:
         self.name = name
+        self.labels: Mapping[str, Label] = labels or {}
         self._defence = defence
         self.choice = choice
         self.tool_index = ToolIndex()
@@ -873,6 +851,9 @@ class Runner:
         )
         asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
         catalog = await self.listing(state, context.attachments)()
+        if isinstance(model.heard, Transcript) and (self.labels or catalog.labels):  # else no model is told anything
+            check_labels(self.labels, catalog.labels)
+            context.labels = Labelling(self.labels, model.name, model.heard, model.begins)
         path = CallPath(context, catalog, inputs, self.limits, self._breakers, self._meters, asker)
         account = self._meters.account(started.user, self.clock.monotonic())
         context.counts_tokens = budget.counts_tokens or (account is not None and account.counts_tokens)

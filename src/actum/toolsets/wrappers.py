@@ -44,6 +44,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         knowledge: the tool is a source of knowledge; see `core.tool.Tool`.
         outside: whether results may hold text that an outsider wrote; see `core.tool.Tool`.
         named_by: which field of a record names the record; see `core.tool.Tool`.
+        labels: the labels of fields of the result: the table `[tools."name".labels]`; see `core.tool.Tool`.
         tasks: what holds for tasks that call the tool where a request says nothing: the table `[tools."name".tasks]`.
     """
 
@@ -58,6 +59,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     knowledge: bool | None = None
     outside: bool | None = None
     named_by: dict[str, str] | None = None
+    labels: dict[str, str] | None = None
     tasks: TaskDefaults | None = None
 
     def __post_init__(self) -> None:
@@ -94,6 +96,7 @@ class ToolLabels(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             knowledge=tool.knowledge if self.knowledge is None else self.knowledge,
             outside=tool.outside if self.outside is None else self.outside,
             named_by=tool.named_by if self.named_by is None else self.named_by,
+            labels=tool.labels if self.labels is None else self.labels,
             operator=tuple(dict.fromkeys((*tool.operator, *self.said))),
         )
 

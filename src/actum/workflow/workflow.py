@@ -58,10 +58,11 @@ from ..runs.below import (
     told_above,
 )
 from ..runs.given_tools import Toolish
+from ..runs.model_side import ModelSide
 from ..runs.options import ConversationOptions, Emit, RunOptions
 from ..runs.recorded import checked_id, sound
 from ..runs.run import Stopping
-from ..runs.runner import Answers, Begins, ModelSide, Runner, Setting, unless_stopped
+from ..runs.runner import Answers, Begins, Runner, Setting, unless_stopped
 from ..runs.streaming import streamed, without_loop
 from ..sandbox.jail import Jail
 from ..schema.schema import compile_schema

@@ -49,6 +49,7 @@ class Risk(Struct, frozen=True, omit_defaults=True):
         is_asked_for: whether the user asked for this tool.
         asked_for: the calls that the user asked for, each on one line.
         values: the risky values.
+        label: the label of values that the call may give to somebody who may not have them; empty where there is none.
     """
 
     tool: str
@@ -56,6 +57,7 @@ class Risk(Struct, frozen=True, omit_defaults=True):
     is_asked_for: bool = True
     asked_for: tuple[str, ...] = ()
     values: tuple[RiskyValue, ...] = ()
+    label: str = ""
 
     def sentences(self) -> list[Sentence]:
         """The question in words: first what the user asked for, then each risky value with its origin."""
@@ -71,6 +73,14 @@ class Risk(Struct, frozen=True, omit_defaults=True):
                 if self.asked_for
                 else Sentence("You asked for nothing that changes anything."),
             ]
+        if self.label:
+            told.append(
+                Sentence(
+                    "{tool} may give values with the label {label} to somebody who may not have them.",
+                    tool=self.tool,
+                    label=self.label,
+                )
+            )
         fixed = [f"`{each.name}`: {each.fixed}" for each in self.values if each.fixed]
         if fixed:
             told.append(Sentence("You asked for {values}.", values=", ".join(fixed)))

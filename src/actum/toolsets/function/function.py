@@ -68,6 +68,7 @@ class FunctionTool(Generic[P, R]):
         version: str = "",
         outside: bool | None = None,
         named_by: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         inner: Callable[..., R] = function.__func__ if isinstance(function, staticmethod | classmethod) else function
         self._function = function
@@ -96,6 +97,7 @@ class FunctionTool(Generic[P, R]):
             version=version,
             outside=outside,
             named_by=dict(named_by or {}),
+            labels=dict(labels or {}),
         )
         _check(self.definition)
         functools.update_wrapper(self, inner, updated=())
@@ -228,6 +230,7 @@ def tool(
     version: str = "",
     outside: bool | None = None,
     named_by: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make a function a tool: its name, description and JSON Schema come out of signature, annotations and docstring.
@@ -257,6 +260,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
             hold: a person is asked again.
         outside: results may hold text that an outsider wrote, such as a mail or a page; see `core.tool.Tool`.
         named_by: which field of a record in the result names the record: `{"id": "title"}`; see `core.tool.Tool`.
+        labels: the labels of fields of the result: `{"salary": "personal"}`; see `core.tool.Tool`.
 
     Raises:
         BadTool: a model could not be told of it; the message says what to write instead.

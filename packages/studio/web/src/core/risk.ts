@@ -10,6 +10,7 @@ const RISK = dictionary(
     wants: "The model wants to use {tool}, after it has read what somebody else wrote ({brought}).",
     asked: "You asked for: {calls}.",
     nothing: "You asked for nothing that changes anything.",
+    labelled: "{tool} may give values with the label {label} to somebody who may not have them.",
     fixed: "You asked for {values}.",
     tool: "`{name}`: {value}, from what `{tool}` brought, written by somebody else.",
     program: "`{name}`: {value}, named by another program.",
@@ -19,6 +20,7 @@ const RISK = dictionary(
     wants: "模型在读到别人写的内容（{brought}）之后，想使用 {tool}。",
     asked: "您要求的是：{calls}。",
     nothing: "您没有要求做任何更改。",
+    labelled: "{tool} 可能把带有标签 {label} 的值交给不该得到它的人。",
     fixed: "您要求的是 {values}。",
     tool: "`{name}`：{value}，来自 `{tool}` 带来的内容，是别人写的。",
     program: "`{name}`：{value}，由另一个程序给出。",
@@ -52,6 +54,7 @@ export function sentences(risk: Risk, language: Language): string {
     lines.push(say("wants", { tool: risk.tool, brought: some(brought.map((each) => `\`${each}\``), BROUGHT_MOST) }));
     lines.push(asked.length ? say("asked", { calls: some(asked, ASKED_MOST) }) : say("nothing"));
   }
+  if (risk.label) lines.push(say("labelled", { tool: risk.tool, label: risk.label }));
   const fixed = values.filter((each) => each.fixed).map((each) => `\`${each.name}\`: ${each.fixed}`);
   if (fixed.length) lines.push(say("fixed", { values: fixed.join(", ") }));
   for (const each of values.slice(0, VALUES_MOST)) {
