@@ -68,6 +68,16 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyt
         exec(code, names)  # noqa: S102  # our own guide
 
 
+@pytest.mark.row("D4")
+def test_no_page_takes_long_to_read() -> None:
+    """At most 2,000 words, code and tables apart, so that a page answers one question."""
+    prose = {
+        path: re.sub(r"^\|.*$", "", ANY_BLOCK.sub("", path.read_text("utf-8")), flags=re.MULTILINE) for path in GUIDES
+    }
+    long = {path.name: len(text.split()) for path, text in prose.items() if len(text.split()) > 2_000}
+    assert long.keys() <= {"CHANGELOG.md"}
+
+
 @pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
 def test_a_chinese_guide_has_what_the_english_one_has(page: Path) -> None:
     """The same blocks in the same order, as many headings, rows of tables and list items, the same names in code."""

@@ -23,7 +23,7 @@ from actum.toolsets.function.function import FunctionTool
 
 pytestmark = pytest.mark.row("C4")
 
-GUIDE = Path(__file__).parents[2] / "docs" / "policy.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "policy-agents.md"
 DENY_SPEND = Rules(Rule("deny", effects={"spend"}, reason="Nothing is spent here."))
 YES = Answer("approve", by="somebody")
 

@@ -130,7 +130,7 @@ async def test_what_was_forgotten_is_no_part_of_the_conversation_any_more() -> N
 
 # Whose it is ----------------------------------------------------------------------------------------------------------
 
-GUIDE = Path(__file__).parents[2] / "docs" / "runs.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "conversations.md"
 ROW = re.compile(r"^\| `(principal=.*|conversation=.*|)` \| `(.*)` \| (yes|no|`UnknownName`) \|$", re.MULTILINE)
 
 

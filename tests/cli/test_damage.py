@@ -41,7 +41,7 @@ from .typed import typed
 pytestmark = [pytest.mark.row("C8"), pytest.mark.row("C7")]
 
 KEY = b"k" * 32
-DOCS = Path(__file__).parents[2] / "docs" / "runs.md"
+DOCS = Path(__file__).parents[2] / "docs" / "journal.md"
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "`journal verify`": (("journal", "verify", "--key-file", "key"),),
     "`audit`": (("audit",), ("audit", "--principal", "ada", "--tool", "pay", "--since", "1h")),

@@ -43,12 +43,15 @@ def test_a_page_without_a_terminal_is_its_markdown_and_each_link_to_a_page_is_a_
     code = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
     assert code.findall(shown.stdout) == code.findall(written)
     assert run("docs", "docs/Runs.md").stdout == shown.stdout
-    part = run("docs", "runs", "When an approval comes late").stdout
+    shown = run("docs", "conversations")
+    part = run("docs", "conversations", "When an approval comes late").stdout
     assert part.startswith("### When an approval comes late\n")
     assert "\n#" not in part
     assert part in shown.stdout
-    assert run("docs", "runs", "when-an-approval-comes-late").stdout == part
-    assert "\n### Tenants\n" in run("docs", "runs", "conversations").stdout  # what is inside a section belongs to it
+    assert run("docs", "conversations", "when-an-approval-comes-late").stdout == part
+    assert (
+        "\n### Tenants\n" in run("docs", "conversations", "conversations").stdout
+    )  # what is inside a section belongs to it
 
 
 @pytest.mark.parametrize("spoken", ["en", "zh"])

@@ -215,6 +215,11 @@ def test_a_file_that_is_not_there_or_no_policy_is_told_at_once(tmp_path: Path) -
 GUIDE = Path(__file__).parents[2] / "docs" / "policy.md"
 
 
+def pages() -> str:
+    """The pages on policies, one behind the other."""
+    return "".join(path.read_text("utf-8") for path in sorted(GUIDE.parent.glob("policy*.md")))
+
+
 def test_the_policy_of_the_guide_is_one_and_says_what_the_guide_says() -> None:
     text, *_ = re.findall(r"^```toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert judged(text, {"account": "ada-1", "to": "bob-1", "amount": 80}, ADA).verdict == "allow"
@@ -234,14 +239,14 @@ def test_the_policy_of_the_guide_is_one_and_says_what_the_guide_says() -> None:
 
 
 def test_the_guide_tells_every_field_variable_and_function() -> None:
-    told = GUIDE.read_text("utf-8")
+    told = pages()
     fields = set(Rule.__struct_fields__) - {"expires_s", "where"} | {"expires"}
     assert [name for name in (*fields, *VARIABLES, *FUNCTIONS) if f"`{name}" not in told] == []
 
 
 def table(head: str) -> list[list[str]]:
     """The rows of the table of the guide that has this head."""
-    _, _, rest = GUIDE.read_text("utf-8").partition(f"{head}\n")
+    _, _, rest = pages().partition(f"{head}\n")
     rows = [line.strip("|").split("|") for line in rest.partition("\n\n")[0].splitlines()[1:]]
     assert len(rows) > 5
     return [[cell.strip().strip("`") for cell in row] for row in rows]
