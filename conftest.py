@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import gc
 import os
 import random
@@ -78,8 +79,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A run of all tests leaves out the projects whose files have not changed; a run that names them does not."""
-    is_everything = config.args == config.getini("testpaths") and config.getoption("endurance") is None
-    return True if is_everything and is_unchanged(collection_path) else None
+    is_everything = config.args_source is config.ArgsSource.TESTPATHS and config.getoption("endurance") is None
+    return True if is_everything and any(_is_unchanged(each) for each in collection_path.parents) else None
+
+
+@functools.cache
+def _is_unchanged(folder: Path) -> bool:
+    return is_unchanged(folder)
 
 
 @pytest.hookimpl(wrapper=True)

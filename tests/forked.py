@@ -18,13 +18,14 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from _pytest.capture import CaptureManager
+from _pytest.capture import CaptureManager, FDCapture
 
 from tests import warm
 
@@ -237,10 +238,18 @@ def _settle(config: pytest.Config, place: int) -> None:
     """Share nothing with the process that forked this one: output, folders, chance."""
     manager = config.pluginmanager
     manager.unregister(manager.getplugin("terminalreporter"))
-    capture: CaptureManager = manager.getplugin("capturemanager")
-    capture.stop_global_capturing()
-    capture.start_global_capturing()
+    _capture_apart(manager.getplugin("capturemanager"))
     folder = config._tmp_path_factory.getbasetemp() / f"fork{place}-{os.getpid()}"  # type: ignore[attr-defined]
     folder.mkdir()
     config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]
     random.seed()
+
+
+def _capture_apart(manager: CaptureManager) -> None:
+    """Capture into files of this process. The objects stay, since what was imported may hold `sys.stderr`."""
+    captured = manager._global_capturing
+    for each in (captured.out, captured.err) if captured is not None else ():
+        if isinstance(each, FDCapture):
+            with tempfile.TemporaryFile(buffering=0) as own:
+                os.dup2(own.fileno(), each.tmpfile.fileno())
+            os.dup2(each.tmpfile.fileno(), each.targetfd)

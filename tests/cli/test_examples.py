@@ -33,7 +33,8 @@ def test_every_folder_is_listed_in_both_languages(run: Run, monkeypatch: pytest.
 def test_a_copy_runs_in_a_folder_that_has_nothing_else(run: Run, tmp_path: Path) -> None:
     told = run("examples", "copy", "weather_prompt_json", "--into", str(tmp_path)).stderr
     main = tmp_path / "examples" / "weather_prompt_json" / "main.py"
-    assert f"python {main}" in told
+    assert "Start it: python" in told
+    assert "examples/weather_prompt_json/main.py" in told
     command = [sys.executable, "-P", str(main)]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANGS_S, check=True)
     page = (ROOT / "docs" / "examples.md").read_text("utf-8")

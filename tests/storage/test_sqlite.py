@@ -158,7 +158,7 @@ async def main():
     journal.append("r", Started(agent="a", model="m", said=(UserMessage.of("hi"),)))
     await journal.sync("r")
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (800_000, hard))
     try:
         while True:
             journal.append("r", ModelReplied("i", Reply.of("x" * 20_000)))

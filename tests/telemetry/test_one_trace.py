@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from actum.compose.deploy.telemetry import open_exporter
+from actum.core.run.record import CallCompleted
 from actum.journal.memory import MemoryJournal
 from actum.journal.timeline import Timeline
 from actum.policy.rules import Rules
@@ -49,9 +50,12 @@ async def test_a_run_with_a_child_and_a_call_at_another_server_is_one_trace_afte
         process = await warm.start(*command, stdout=asyncio.subprocess.PIPE, env={**os.environ})
         assert process.stdout is not None
         assert await asyncio.wait_for(process.stdout.readline(), HANGS_S) == b"the model is asked\n"
+        ours = SQLiteJournal(path)
+        async with asyncio.timeout(HANGS_S):  # an outcome is on disk a moment after the model was told of it
+            while sum(isinstance(each.record, CallCompleted) for each in await ours.read(RUN)) < 2:
+                await asyncio.sleep(0.01)
         process.kill()
         await process.wait()
-        ours = SQLiteJournal(path)
         before = {span.span_id: span for span in await spans_in(ours, theirs)}
         async with other(address) as way:
             assert (await firm(ours, way).resume(RUN)).text == "Done."

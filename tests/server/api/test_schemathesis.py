@@ -67,6 +67,11 @@ include-operation-id = "switchMemories"
 # Nor that the memory has to be named where there are several.
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
 
+# Nor that there has to be a draft, or a text that defines something.
+[[operations]]
+include-operation-id-regex = "^publish(Tool|Workflow|Agent|Prompt|Server)$"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
 # Nor that a run which was forgotten can not be rated, and that `over` names a run that is there.
 [[operations]]
 include-operation-id-regex = "^(giveScore|listScores|withdrawScore)$"
