@@ -52,7 +52,7 @@ async def test_a_run_with_a_child_and_a_call_at_another_server_is_one_trace_afte
         assert await asyncio.wait_for(process.stdout.readline(), HANGS_S) == b"the model is asked\n"
         ours = SQLiteJournal(path)
         async with asyncio.timeout(HANGS_S):  # an outcome is on disk a moment after the model was told of it
-            while sum(isinstance(each.record, CallCompleted) for each in await ours.read(RUN)) < 2:
+            while sum(isinstance(each.record, CallCompleted) for each in await ours.read(RUN)) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         process.kill()
         await process.wait()
