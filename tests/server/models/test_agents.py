@@ -13,12 +13,16 @@ import pydantic
 import pytest
 from google import genai
 
+from actum import Agent
 from actum.core.call import ToolCall
 from actum.core.errors import ModelUnavailable
 from actum.core.message import Reply
 from actum.core.run.record import Started
 from actum.core.tool import AllowedTools, NamedTool, ToolChoice
+from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
+from actum.server.models.agents.answer import Said, read_answer
+from actum.server.models.agents.assistant_view import AssistantRun
 from actum.testing import ScriptedModel
 from tests.server.models.desk import Desk, desk
 
@@ -269,3 +273,19 @@ async def test_a_wish_about_calls_that_an_agent_does_not_honour_is_refused_by_na
             assert answer.status_code == 400, (path, body, answer.text)
             assert "tool" in answer.json()["error"]["message"], (path, body)
         assert not server.model.requests
+
+
+async def test_an_answer_that_a_check_refused_is_told_no_client() -> None:
+    journal = MemoryJournal()
+    call = ToolCall("call_0", "add", {"a": 2, "b": 3})
+    model = ScriptedModel([Reply.of("Let me see.", [call]), "A secret.", "Five."])
+    agent = Agent(model, [add], check=lambda said: "Not that." if "secret" in said.text else "", journal=journal)
+    result = await agent.run("2 + 3?")
+    entries = await journal.read(result.run_id)
+    said = [piece.text for piece in read_answer(result.run_id, entries)[0] if isinstance(piece, Said)]
+    assert said == ["Let me see.", "Five."]
+    told = AssistantRun(result.run_id, entries)
+    assert [message["content"][0]["text"]["value"] for message in told.messages()] == said  # type: ignore[index,call-overload]
+    assert len([step for step in told.steps() if step["type"] == "message_creation"]) == len(said)
+    before = AssistantRun(result.run_id, entries[:-2])  # while nobody knows whether the answer is taken
+    assert len(before.messages()) == 1

@@ -116,6 +116,7 @@ class AnswerFold:
         self._own: frozenset[str] = frozenset()
         self._before = Usage()
         self._said = ""
+        self._held: list[Piece] = []
         self._is_cut = False
 
     @property
@@ -154,13 +155,16 @@ class AnswerFold:
             case ModelReplied(reply=reply):
                 self._said = words_of(reply)
                 is_told = self._said and self._state.beginning().answer_schema is None
-                return [Said(self._said, begins=True)] if is_told else []
+                told: list[Piece] = [Said(self._said, begins=True)] if is_told else []
+                self._held = [] if reply.calls else told  # an answer may be refused: then the model is asked again
+                return told if reply.calls else []
             case Ended():
                 how = self.ending().how
                 self._is_cut = self._until != "end" and (
                     how == "calls" or (self._until == "pause" and how in ("waits", "asks"))
                 )
-                return []
+                held, self._held = self._held, []
+                return held
             case CallCompleted(cause, index, result, final=True) | CallRefused(cause, index, result):
                 call = self._state.calls[cause][index]
                 return [] if call.name in self._own else [ServerCall(CallRef(cause, index).name, call, result)]

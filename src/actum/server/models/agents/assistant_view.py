@@ -60,6 +60,8 @@ class AssistantRun:
         self.ending: Ending = fold.ending()
         self.state: RunState = fold.state
         self.door: JsonObject = self.state.beginning().door
+        replies = [turn.replied.reply for turn in self._timeline.steps()]
+        self._accepted = replies[-1] if replies and self.ending.how != "running" else None
         self.began = int(entries[0].at)
         self._last = int(last_entry(entries).at)
 
@@ -205,8 +207,11 @@ class AssistantRun:
         return said
 
     def _words(self, reply: Reply) -> str:
-        """What a reply tells the user; of an agent that cites, what was accepted is told at the end instead."""
-        return "" if self.state.beginning().cite and not reply.calls else words_of(reply)
+        """What a reply tells the user. An answer that was refused is told nobody; of an agent that cites, what was
+        accepted is told at the end instead.
+        """
+        is_told = reply.calls or (not self.state.beginning().cite and self._accepted is reply)
+        return words_of(reply) if is_told else ""
 
 
 class EventWriter:
