@@ -67,7 +67,7 @@ IS_ERROR = 5
 async def inspect(target: Sequence[str], era: str, method: str, *more: str, code: int = 0) -> JsonObject:
     """What the Inspector got for one request. A tool's arguments have to come last, or they take what follows along."""
     start = (str(install.node()), str(install.npm_bin("mcp-inspector")), "--cli", *target)
-    flags = ("--protocol-era", era, "--format", "json", "--quiet", "--method", method)
+    flags = ("--connect-timeout", "90000", "--protocol-era", era, "--format", "json", "--quiet", "--method", method)
     result = decoded(await said_by(*start, *flags, *more, code=code))["result"]
     assert isinstance(result, dict)
     return result
