@@ -96,6 +96,8 @@ async def test_two_of_one_name_are_told_apart_and_one_that_can_not_be_read_begin
         each.text for each in model.requests[0].messages if isinstance(each, UserMessage)
     )
     locked = file("x.pdf", made.pdf("Hello", password="p"))
+    with pytest.raises(UsageError, match=r"empty\.md: there is no text in it"):
+        await asked(journal, files=(file("empty.md", b""),))
     with pytest.raises(UsageError, match=r"x\.pdf: it is encrypted"):
         await asked(MemoryJournal(), files=(locked,))
     photo = MediaPart("image/png", b"png", name="a.png")

@@ -59,7 +59,7 @@ async def read_attached(
     if not readers:
         return asked, Attachments()
     before = await _before(journal, earlier_run)
-    files = [each for each in asked.content if isinstance(each, MediaPart) and each.data and kind_of(each.name)]
+    files = [each for each in asked.content if isinstance(each, MediaPart) and not each.url and kind_of(each.name)]
     if not files:
         return asked, Attachments((), before)
     from ..knowledge.attaching import read_attachments  # noqa: PLC0415  # loads a jail and an HTTP client
