@@ -18,6 +18,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
+from actum.core.secrets.given import GIVEN
 from tests.cost import Costs
 from tests.endurance import Endurance, Volume, is_unchanged, share
 from tests.forked import Forks
@@ -124,6 +125,13 @@ def _no_folder_is_left_behind() -> Iterator[None]:
     before = [*sys.path]
     yield
     sys.path[:] = before
+
+
+@pytest.fixture(autouse=True)
+def _no_secret_is_left_behind() -> Iterator[None]:
+    """A secret of one test, such as `root`, is a common word in the texts of the next."""
+    yield
+    GIVEN.forget()
 
 
 @pytest.fixture(scope="session")

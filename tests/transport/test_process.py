@@ -129,6 +129,7 @@ async def test_a_keeper_that_was_killed_is_replaced_by_one_that_knows_of_all_chi
     assert not sleepers[2].exited.is_set()
     for child in sleepers:
         child.close()
+        await child.exited.wait()
 
 
 def readers_of(keeper: ProcessKeeper) -> list[int]:

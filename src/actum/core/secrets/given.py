@@ -44,6 +44,11 @@ class GivenSecrets:
             while len(self._kept) > KEPT_MAX:
                 del self._kept[next(iter(self._kept))]
 
+    def forget(self) -> None:
+        """Forget all of them: a test is over, and with it the process that the test was about."""
+        with self._lock:
+            self._kept, self._matcher, self._known = {}, SecretMatcher(()), set()
+
     def without(self, text: str) -> str:
         """The text without these secrets, without those of the call that is carried out, and without what looks like a
         secret. Of a longer text the first `TEXT_MAX` characters, and how many more there were.
