@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from tests.broker import BrokerServer, broker_server
 from tests.patience import HANGS_S
 from tests.peers.programs import free_port
 from tests.postgres import PostgresServer
+from tests.transport.wire_servers import key_pair
 
 from .conftest import Run
 
@@ -41,18 +43,32 @@ def services(ops: Path) -> dict[str, dict[str, object]]:
     return found
 
 
-def test_nothing_is_written_over_and_the_files_name_every_variable_and_no_secret(run: Run, ops: Path) -> None:
+def test_a_file_that_is_there_stays_as_it_is_and_the_others_are_written(run: Run, ops: Path) -> None:
     before = {path: path.read_text("utf-8") for path in ops.iterdir()}
+    (ops / "Caddyfile").write_text("mine", "utf-8")
+    (ops / "compose.yaml").unlink()
+    (ops / "nginx.conf").unlink()
+    (ops / "nginx.conf").symlink_to("elsewhere")
     again = run("init", "--deploy", "ops")
-    assert (again.exit_code, "nothing was written" in re.sub(r"\s+", " ", again.stderr)) == (2, True)
-    assert {path: path.read_text("utf-8") for path in ops.iterdir()} == before
+    assert again.exit_code == 0
+    told = re.sub(r"\s+", " ", again.stderr)
+    assert "wrote compose.yaml into ops" in told
+    assert "left as they are in ops: Caddyfile, Dockerfile, " in told
+    assert (ops / "Caddyfile").read_text("utf-8") == "mine"
+    assert (ops / "compose.yaml").read_text("utf-8") == before[ops / "compose.yaml"]
+    assert not (ops / "elsewhere").exists()
+    assert "nothing was written" in run("init", "--deploy", "ops").stderr
+    assert (run("init", "--deploy", "tools.py/x").exit_code, (ops.parent / "tools.py").is_file()) == (2, True)
+
+
+def test_the_files_name_every_variable_and_no_secret(ops: Path) -> None:
+    before = {path: path.read_text("utf-8") for path in ops.iterdir()}
     named = {name for text in before.values() for name in NEEDED.findall(text) if name != "ACTUM_HOST"} | {"ACTUM_HOST"}
     assert named == set(re.findall(r"^([A-Z_]+)=$", before[ops / ".env.example"], re.MULTILINE))
     assert all("@" not in text.replace("@postgres", "") for text in before.values())
     images = re.findall(r"(?:image: |FROM )(\S+:\S+)", before[ops / "compose.yaml"] + before[ops / "Dockerfile"])
     assert len(images) == 4
     assert all(re.search(r":\d+\.\d+", image) for image in images)
-    assert (run("init", "--deploy", "tools.py/x").exit_code, (ops.parent / "tools.py").is_file()) == (2, True)
 
 
 def test_servers_and_workers_are_shut_in_and_ended_in_time_and_proxies_wait_long_enough(ops: Path) -> None:
@@ -62,9 +78,58 @@ def test_servers_and_workers_are_shut_in_and_ended_in_time_and_proxies_wait_long
         service = services(ops)[name]
         assert (service["read_only"], service["cap_drop"], service["user"]) == (True, ["ALL"], "10001:10001")
         assert float(str(service["stop_grace_period"]).removesuffix("s")) > end_s
+    for name, service in services(ops).items():
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"]), name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service.get("cap_add") == (["NET_BIND_SERVICE"] if name == "caddy" else None)
     assert services(ops)["server"]["deploy"] == {"replicas": 2}
     assert float(*re.findall(r"proxy_read_timeout (\d+)s", (ops / "nginx.conf").read_text("utf-8"))) > hold_s
     assert 60 * float(*re.findall(r"read_timeout (\d+)m", (ops / "Caddyfile").read_text("utf-8"))) > hold_s
+
+
+def test_the_compose_file_fits_the_schema_of_the_compose_specification(ops: Path) -> None:
+    """check-jsonschema has the schema in its package."""
+    checks = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    fits = subprocess.run([*checks, str(ops / "compose.yaml")], capture_output=True, text=True, check=False)
+    assert fits.returncode == 0, fits.stdout
+    (ops / "compose.yaml").write_text("services: {server: {cap_drop: ALL}}", "utf-8")
+    assert subprocess.run([*checks, str(ops / "compose.yaml")], capture_output=True, check=False).returncode == 1
+
+
+def program(name: str) -> str:
+    """Where a program of the system is; the test is skipped where it is not installed."""
+    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def test_nginx_takes_its_file(ops: Path) -> None:
+    nginx = program("nginx")
+    key, certificate = key_pair("actum.example.com")
+    (ops / "key.pem").write_text(key, "ascii")
+    (ops / "certificate.pem").write_text(certificate, "ascii")
+    site = (ops / "nginx.conf").read_text("utf-8").replace("/etc/nginx/", f"{ops}/")
+    site = site.replace("server server:", "server 127.0.0.1:")
+    (ops / "whole.conf").write_text(f"pid {ops}/pid;\nevents {{}}\nhttp {{\n{site}\n}}\n", "utf-8")
+    command = [nginx, "-t", "-q", "-p", str(ops), "-e", "stderr", "-c", str(ops / "whole.conf")]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert tried.returncode == 0, tried.stderr
+
+
+def test_caddy_takes_its_file(ops: Path) -> None:
+    command = [program("caddy"), "validate", "--adapter", "caddyfile", "--config", str(ops / "Caddyfile")]
+    environment = {"ACTUM_HOST": "actum.example.com", "HOME": str(ops)}
+    tried = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert tried.returncode == 0, tried.stderr
+
+
+def test_systemd_takes_its_file(ops: Path) -> None:
+    text = (ops / "actum.service").read_text("utf-8").replace("/opt/actum/bin/actum", sys.executable)
+    (ops / "actum.service").write_text(text, "utf-8")
+    command = [program("systemd-analyze"), "verify", str(ops / "actum.service")]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (tried.returncode, tried.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("wheel", ["", "actum-0.1.0-py3-none-any.whl"])

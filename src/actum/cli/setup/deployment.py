@@ -15,36 +15,51 @@ NAMES = {"env.example": ".env.example"}
 
 
 def write_deployment(terminal: Terminal, folder: Path) -> None:
-    """Write the files into a folder, which is made where it is missing.
+    """Write the files into a folder, which is made where it is missing. A file that is there already stays as it is.
 
     Args:
-        terminal: is told what was written, and what comes next.
+        terminal: is told what was written, what was left as it is, and what comes next.
         folder: the folder.
 
     Raises:
-        UsageError: one of the files is there already, in which case none is written; or the folder can not be written.
+        UsageError: the folder can not be written.
     """
     texts = {
-        folder / NAMES.get(each.name, each.name): each.read_text("utf-8")
+        NAMES.get(each.name, each.name): each.read_text("utf-8")
         .replace("@VERSION@", version("actum"))
         .replace("@EXTRAS@", EXTRAS)
         for each in sorted(files("actum.data").joinpath("deploy").iterdir(), key=lambda file: file.name)
     }
-    there = [path.name for path in texts if path.exists() or path.is_symlink()]
-    if there:
-        raise UsageError(
-            "{folder} has {names} already, and nothing was written: choose another folder, or move them away",
-            folder=folder,
-            names=", ".join(there),
-        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+        written = [name for name, text in texts.items() if _is_new(folder / name, text)]
     except OSError as error:
         raise UsageError("{folder} can not be written: {why}", folder=folder, why=error.strerror or error) from None
-    terminal.note("wrote {names} into {folder}", names=", ".join(path.name for path in texts), folder=folder)
+    if left := [name for name in texts if name not in written]:
+        terminal.note("left as they are in {folder}: {names}", names=", ".join(left), folder=folder)
+    if not written:
+        terminal.note("nothing was written: every file is there already")
+        return
+    terminal.note("wrote {names} into {folder}", names=", ".join(written), folder=folder)
     terminal.note(
         "Next: copy .env.example to .env there, fill it in, and `docker compose up -d`. See `actum docs deploy`."
     )
+
+
+def _is_new(path: Path, text: str) -> bool:
+    """Write a file, never over another file; whether it was written.
+
+    Raises:
+        OSError: the file can not be written; nothing of it is left.
+    """
+    try:
+        file = path.open("x", encoding="utf-8", newline="\n")
+    except FileExistsError:
+        return False
+    try:
+        with file:
+            file.write(text)
+    except OSError:
+        path.unlink()
+        raise
+    return True
