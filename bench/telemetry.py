@@ -74,7 +74,7 @@ async def _measured(rounds: int, url: str, endpoint: str, folder: Path) -> list[
         settings = Settings(telemetry=table)
         journal = SQLiteJournal(folder / f"{name}.db")
         await take_into_use(features_of(settings), journal)
-        agent = Agent(f"{url}#bench", [add], limits=Limits(steps=None), journal=journal)
+        agent = Agent(f"{url}#bench", [add], limits=Limits(steps=None), journal=journal, dialect="native")
         arms[name] = (settings, journal, agent)
     with open_exporter(arms["with"][0], {}, arms["with"][1]) as exporter:
         assert exporter is not None
@@ -83,7 +83,8 @@ async def _measured(rounds: int, url: str, endpoint: str, folder: Path) -> list[
             for name, (_, _, agent) in arms.items():
                 began = time.process_time()
                 for _ in range(RUNS):
-                    await agent.run(f"steps={STEPS}")
+                    result = await agent.run(f"steps={STEPS}")
+                    assert len(result.calls) == STEPS, result.text
                 if name == "with":
                     assert await exporter.look()
                 if turn:  # the first one warms
