@@ -11,7 +11,7 @@ const NAME = "actum.feed";
 /** Lists are asked for anew at most so often. */
 const AGAIN_MS = 400;
 /** What changes with a run. */
-const LISTS = ["runs", "runs of", "run", "sessions", "audit", "memories"] as const;
+const LISTS = ["runs", "runs of", "run", "sessions", "audit", "memories", "experiments"] as const;
 
 const ports: Ports = {
   tab: Math.random().toString(36).slice(2),

@@ -10,6 +10,7 @@ import { turn } from "../core/turns";
 import type { Run } from "../core/types";
 import type { Draft } from "./composer";
 import { Failure } from "./failure";
+import { Thumbs } from "./thumbs";
 import { TurnView, Writing } from "./turn";
 
 const TEXTS = dictionary(
@@ -17,15 +18,15 @@ const TEXTS = dictionary(
   { log: "对话内容", resume: "继续", again: "再问一次", change: "修改后重新发送" },
 );
 
-/** `children`: what was said before. `canBranch`: whether a question can be sent again in other words. */
-export function Talk(props: { runs: Run[]; onAsk: (draft: Draft) => void; canBranch?: boolean; children?: ReactNode }) {
+/** `children`: what was said before. `isChat`: whether a question can be sent again in other words, and an answer rated. */
+export function Talk(props: { runs: Run[]; onAsk: (draft: Draft) => void; isChat?: boolean; children?: ReactNode }) {
   const say = useText(TEXTS);
   return (
     <>
       <div role="log" aria-label={say("log")}>
         {props.children}
         {props.runs.map((each) => (
-          <TurnOfRun key={each.id} run={each} onAsk={props.onAsk} canBranch={props.canBranch ?? false} />
+          <TurnOfRun key={each.id} run={each} onAsk={props.onAsk} isChat={props.isChat ?? false} />
         ))}
       </div>
       {props.runs.map((each) => (
@@ -41,7 +42,7 @@ function Words({ run }: { run: string }) {
 }
 
 /** `onAsk`: not given for a turn of another conversation, which goes on there. */
-export function TurnOfRun({ run, onAsk, canBranch = false }: { run: Run; onAsk?: (draft: Draft) => void; canBranch?: boolean }) {
+export function TurnOfRun({ run, onAsk, isChat = false }: { run: Run; onAsk?: (draft: Draft) => void; isChat?: boolean }) {
   const say = useText(TEXTS);
   const known = useQueryClient();
   const [error, setError] = useState<unknown>();
@@ -67,11 +68,12 @@ export function TurnOfRun({ run, onAsk, canBranch = false }: { run: Run; onAsk?:
             {say("again")}
           </button>
         )}
-        {onAsk && canBranch && found.isOver && (
+        {onAsk && isChat && found.isOver && (
           <button type="button" className="quiet" onClick={() => onAsk({ text: run.question, branch: run.id })}>
             {say("change")}
           </button>
         )}
+        {isChat && found.isOver && <Thumbs run={run.id} />}
       </div>
       {error ? <Failure error={error} /> : null}
     </article>

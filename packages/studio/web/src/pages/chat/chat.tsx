@@ -111,7 +111,7 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
         </button>
       )}
       <div ref={grows}>
-        <Talk runs={shown} onAsk={setDraft} canBranch>
+        <Talk runs={shown} onAsk={setDraft} isChat>
           {shown[0] && !runs.data?.next && <Earlier run={shown[0].id} />}
         </Talk>
       </div>

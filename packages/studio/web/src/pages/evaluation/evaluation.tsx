@@ -1,0 +1,114 @@
+// Experiments: a list of them, one with the cases that are not right, and two compared.
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { ask } from "../../core/api";
+import { usePreferences, useText } from "../../core/language";
+import { time, told } from "../../core/shown";
+import type { ExperimentLine, Part } from "../../core/types";
+import { Asked } from "../../parts/failure";
+import { Compared } from "./comparison";
+import { ExperimentPage } from "./experiment";
+import { page } from "./page";
+import { TEXTS } from "./texts";
+
+/** How many experiments are listed, the latest first. */
+const SHOWN = 200;
+/** An example of how an experiment is begun. */
+const COMMAND = "actum eval run desk.jsonl --agent desk --name before";
+
+export default function Evaluation() {
+  const { experiment } = useParams({ strict: false }) as { experiment?: string };
+  const { with: other } = useSearch({ strict: false }) as { with?: string };
+  if (experiment && other) return <Compared one={experiment} other={String(other)} />;
+  return experiment ? <ExperimentPage experiment={experiment} /> : <List />;
+}
+
+function List() {
+  const say = useText(TEXTS);
+  const title = useText(page.title)("title");
+  const navigate = useNavigate();
+  const [chosen, choose] = useState<readonly ExperimentLine[]>([]);
+  const query = useQuery({
+    queryKey: ["experiments"],
+    queryFn: ({ signal }) => ask<Part<ExperimentLine>>("GET", "/v1/experiments", { signal, query: { limit: SHOWN } }),
+    placeholderData: keepPreviousData,
+  });
+  const [before, after] = chosen.toSorted((one, other) => one.began - other.began);
+  return (
+    <>
+      <h1>{title}</h1>
+      <p className="hint">
+        {say("about")} <code>{COMMAND}</code>
+      </p>
+      <Asked query={query} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("empty")}</p>)}>
+        {(part) => (
+          <>
+            <form
+              className="buttons"
+              onSubmit={(event) => {
+                event.preventDefault();
+                if (before && after) void navigate({ to: `/evaluation/${before.experiment}` as string, search: { with: after.experiment } as never });
+              }}
+            >
+              <button type="submit" className="primary" disabled={!after}>
+                {say("compare")}
+              </button>
+              <span className="hint">{say("choose")}</span>
+            </form>
+            <div className="wide">
+              <table aria-label={title}>
+                <thead>
+                  <tr>
+                    {(["compare", "experiment", "agent", "cases", "began", "status"] as const).map((each) => (
+                      <th key={each} scope="col">
+                        {say(each)}
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {part.items.map((each) => (
+                    <Line
+                      key={each.experiment}
+                      line={each}
+                      isChosen={chosen.some((other) => other.experiment === each.experiment)}
+                      onChoose={(isChosen) => choose(isChosen ? [...chosen.slice(-1), each] : chosen.filter((other) => other.experiment !== each.experiment))}
+                    />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </>
+        )}
+      </Asked>
+    </>
+  );
+}
+
+function Line({ line, isChosen, onChoose }: { line: ExperimentLine; isChosen: boolean; onChoose: (isChosen: boolean) => void }) {
+  const say = useText(TEXTS);
+  const language = usePreferences((each) => each.language);
+  const name = told(line.name || line.experiment);
+  return (
+    <tr>
+      <td>
+        <input type="checkbox" aria-label={say("chooseThis", { name })} checked={isChosen} onChange={(event) => onChoose(event.target.checked)} />
+      </td>
+      <td className="main">
+        <Link to={`/evaluation/${line.experiment}` as string}>{name}</Link>
+      </td>
+      <td>
+        {told(line.agent)} <span className="hint">{told(line.model)}</span>
+      </td>
+      <td>{line.tries > 1 ? say("casesTries", { cases: line.cases, tries: line.tries }) : line.cases}</td>
+      <td className="when">{time(line.began, language)}</td>
+      <td className="when">
+        <span className="state" data-state={line.is_over ? "done" : "interrupted"}>
+          {say(line.is_over ? "over" : "notOver")}
+        </span>
+      </td>
+    </tr>
+  );
+}
