@@ -77,7 +77,7 @@ def test_the_quotes_of_a_run_are_checked_once_more_and_a_failed_one_ends_with_1(
     )
     with sqlite3.connect("runs.db") as database:
         altered = "CAST(replace(CAST(payload AS TEXT), '120', '130') AS BLOB)"
-        database.execute(f"UPDATE kept SET payload = {altered}")
+        database.execute(f"UPDATE kept_of_runs SET payload = {altered}")
     first = json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"][1]["id"]
     failed = run("references", first, *RECORD)
     assert failed.exit_code == 1

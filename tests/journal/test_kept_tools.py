@@ -20,9 +20,9 @@ class CountingJournal(MemoryJournal):
 
     kept_bytes = 0
 
-    def keep(self, digest: str, payload: bytes) -> None:
+    def keep(self, digest: str, payload: bytes, run_id: str = "") -> None:
         self.kept_bytes += len(payload)
-        super().keep(digest, payload)
+        super().keep(digest, payload, run_id)
 
 
 async def test_of_changed_tools_only_those_are_kept_that_changed() -> None:

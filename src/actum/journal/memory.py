@@ -77,6 +77,7 @@ class MemoryJournal:
         self._entries: dict[str, list[Entry]] = {}
         self._summaries: dict[str, RunSummary] = {}
         self._kept: dict[str, bytes] = {}
+        self._kept_of: dict[str, dict[str, bytes]] = {}
         self._heads: list[SignedHead] = []
         self._hidden: dict[str, dict[str, SealedWords]] = {}
         self._posted: dict[str, dict[int, bytes]] = {}
@@ -207,6 +208,7 @@ class MemoryJournal:
         if oldest is not None:
             del self._entries[oldest], self._summaries[oldest]
             self._marks.pop(oldest, None)
+            self._kept_of.pop(oldest, None)
             self._hidden.pop(oldest, None)
             self._drop_asked(oldest)
             self._drop_names(oldest)
@@ -222,17 +224,18 @@ class MemoryJournal:
     async def sync(self, run_id: str) -> None:
         """Nothing to wait for: this journal promises nothing beyond its process."""
 
-    def keep(self, digest: str, payload: bytes) -> None:
-        self._kept.setdefault(digest, payload)
+    def keep(self, digest: str, payload: bytes, run_id: str = "") -> None:
+        kept = self._kept_of.setdefault(run_id, {}) if run_id else self._kept
+        kept.setdefault(digest, payload)
 
     def keeps(self, digest: str) -> bool:
         return digest in self._kept
 
     async def kept(self, digest: str) -> bytes:
-        try:
-            return self._kept[digest]
-        except KeyError:
-            raise UnknownName("the journal keeps nothing under {digest}", digest=digest) from None
+        for kept in (self._kept, *self._kept_of.values()):
+            if digest in kept:
+                return kept[digest]
+        raise UnknownName("the journal keeps nothing under {digest}", digest=digest)
 
     @property
     def is_shared(self) -> bool:
@@ -367,6 +370,7 @@ class MemoryJournal:
             entries[:] = [msgspec.structs.replace(entry, payload=b"", salt=b"") for entry in entries]
             line = self._summaries.get(run_id)
             self._marks.pop(run_id, None)
+            self._kept_of.pop(run_id, None)
             self.append(run_id, Forgotten(by, reason, line.tenant if line is not None else ""))
             if "_beside" in self.__dict__:
                 await self._beside.forget(run_id)

@@ -484,7 +484,7 @@ class Run:
         encoded = b"" if outputs is None else msgspec.json.encode(outputs)
         if len(encoded) > NODE_VALUE_BYTES_MAX:
             outputs, kept = None, hashlib.sha256(encoded).hexdigest()
-            self.context.journal.keep(kept, encoded)
+            self.context.journal.keep(kept, encoded, self.run_id)
         ended = Ended(status, text, reason, self.usage, outputs, kept)
         if status == "done" and ended == self.state.ended:
             return  # a run that was done is told again

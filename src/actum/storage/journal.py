@@ -159,6 +159,7 @@ class DatabaseJournal:
         self._next: dict[str, tuple[int, bytes]] = {}
         self._kept: set[str] = set()
         self._to_keep: dict[str, bytes] = {}
+        self._to_keep_of: dict[str, dict[str, bytes]] = {}
         self._to_hide: dict[str, list[SealedWords]] = {}
         self._hiding: set[str] = set()
         self._attempted: set[str] = set()
@@ -207,6 +208,7 @@ class DatabaseJournal:
             number, head = self._writer.ask_now(lambda database: _next(database, run_id))
         entry, views = seal(record, number, self._now(), head), self.stores.views
         to_keep, self._to_keep = self._to_keep, {}
+        own = self._to_keep_of.pop(run_id, {}) if self._to_keep_of else {}
         to_hide = self._to_hide.pop(run_id, ()) if self._to_hide else ()
         marks = self._new_marks(run_id, record)
 
@@ -217,6 +219,9 @@ class DatabaseJournal:
                 database.execute("INSERT INTO hidden VALUES (?, ?, ?, ?)", row)
             for digest, payload in to_keep.items():
                 database.execute("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, payload))
+            for digest, payload in own.items():
+                kept = (run_id, digest, payload)
+                database.execute("INSERT INTO kept_of_runs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", kept)
             self._write(database, run_id, record, entry, head, marks)
 
         def tell(error: Exception | None) -> None:
@@ -298,10 +303,12 @@ class DatabaseJournal:
     async def sync(self, run_id: str) -> None:
         await self._writer.sync(run_id)
 
-    def keep(self, digest: str, payload: bytes) -> None:
+    def keep(self, digest: str, payload: bytes, run_id: str = "") -> None:
         """Written with the next record, which is the one that refers to it: both are there or neither."""
-        self._writer.check()
-        if digest not in self._kept:
+        self._writer.check(run_id)
+        if run_id:
+            self._to_keep_of.setdefault(run_id, {})[digest] = payload
+        elif digest not in self._kept:
             if len(self._kept) >= _KEPT_MAX:  # what is given again is written again, and changes nothing
                 self._kept.clear()
             self._kept.add(digest)
@@ -311,12 +318,14 @@ class DatabaseJournal:
         return digest in self._kept
 
     async def kept(self, digest: str) -> bytes:
-        query = "SELECT payload FROM kept WHERE digest = ?"
-        rows = await self._writer.ask(lambda database: database.execute(query, (digest,)))
+        query = """SELECT payload FROM kept WHERE digest = ?
+            UNION ALL SELECT payload FROM kept_of_runs WHERE digest = ? LIMIT 1"""
+        rows = await self._writer.ask(lambda database: database.execute(query, (digest, digest)))
         if rows:
             return _bytes(rows[0][0])
-        if digest in self._to_keep:
-            return self._to_keep[digest]
+        for waiting in (self._to_keep, *self._to_keep_of.values()):
+            if digest in waiting:
+                return waiting[digest]
         raise UnknownName("the journal {name} keeps nothing under {digest}", name=self.name, digest=digest)
 
     def hide(self, run_id: str, words: bytes) -> str:
@@ -625,7 +634,7 @@ class DatabaseJournal:
 
 def forget_beside(database: Database, run_id: str) -> None:
     """Delete what names a run beside its entries, in the transaction that forgets the run."""
-    for table in ("objects", "held"):
+    for table in ("objects", "held", "kept_of_runs"):
         database.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
     database.execute("DELETE FROM run_marks WHERE place IN (SELECT place FROM runs WHERE run_id = ?)", (run_id,))
     forget_rows_of_run(database, run_id)

@@ -175,6 +175,10 @@ _LATER = (
     "CREATE TABLE held (run_id TEXT PRIMARY KEY)",
     # Lines of passed-through requests whose spans were not sent; see `actum.telemetry`.
     "CREATE TABLE passed_unsent (place INTEGER PRIMARY KEY)",
+    # What a run keeps for itself alone, such as large inputs; it is forgotten with the run.
+    """CREATE TABLE kept_of_runs (run_id TEXT NOT NULL, digest TEXT NOT NULL, payload BLOB NOT NULL,
+        PRIMARY KEY (run_id, digest));
+    CREATE INDEX kept_of_runs_by_digest ON kept_of_runs (digest)""",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

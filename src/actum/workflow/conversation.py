@@ -65,9 +65,9 @@ class ConversationState(Struct, frozen=True, kw_only=True):
                 most=OPEN_RUNS_MAX,
             )
 
-    def within(self, started: Started, journal: Journal) -> Started:
+    def within(self, run_id: str, started: Started, journal: Journal) -> Started:
         """The first record of a run that begins in this state of the conversation."""
-        variables, kept = self.kept_in(journal)
+        variables, kept = self.kept_in(journal, run_id)
         return msgspec.structs.replace(
             started,
             previous=self.previous,
@@ -77,9 +77,9 @@ class ConversationState(Struct, frozen=True, kw_only=True):
             variables_kept=kept,
         )
 
-    def read(self, journal: Journal) -> ConversationRead:
+    def read(self, run_id: str, journal: Journal) -> ConversationRead:
         """The record of a run that was queued, and begins in this state of the conversation."""
-        variables, kept = self.kept_in(journal)
+        variables, kept = self.kept_in(journal, run_id)
         return ConversationRead(
             previous=self.previous,
             seen=self.seen,
@@ -88,13 +88,13 @@ class ConversationState(Struct, frozen=True, kw_only=True):
             variables_kept=kept,
         )
 
-    def kept_in(self, journal: Journal) -> tuple[dict[str, Remembered], str]:
+    def kept_in(self, journal: Journal, run_id: str) -> tuple[dict[str, Remembered], str]:
         """The variables as they go on record: by themselves, or by the digest under which the journal keeps them."""
         text = msgspec.json.encode(self.variables)
         if len(text) <= NODE_VALUE_BYTES_MAX:
             return self.variables, ""
         kept = hashlib.sha256(text).hexdigest()
-        journal.keep(kept, text)
+        journal.keep(kept, text, run_id)
         return {}, kept
 
 

@@ -455,7 +455,7 @@ class WorkflowEngine:
         if len(text) <= NODE_VALUE_BYTES_MAX:
             return value, ""
         digest = _digest(value)
-        self._run.journal.keep(digest, text)
+        self._run.journal.keep(digest, text, self._run.run_id)
         return {}, digest
 
     async def _carry_out(self, due: Due) -> None:

@@ -35,7 +35,7 @@ async def conversation_held(started: Started | None, journal: Journal) -> AsyncI
         yield
 
 
-async def with_variables(started: Started, journal: Journal) -> Started:
+async def with_variables(run_id: str, started: Started, journal: Journal) -> Started:
     """The first record of a run, with its conversation as the conversation stands now.
 
     Raises:
@@ -45,15 +45,16 @@ async def with_variables(started: Started, journal: Journal) -> Started:
         return started
     state = await state_of(journal, started.owning_user, started.conversation)
     state.check_room(started.conversation)
-    return state.within(started, journal)
+    return state.within(run_id, started, journal)
 
 
-async def for_caller(started: Started, context: Context, journal: Journal) -> Started:
+async def for_caller(run_id: str, started: Started, context: Context, journal: Journal) -> Started:
     """The first record of a run that answers in a conversation on behalf of the run that calls it: the conversation is
     that of the caller. Where the caller's conversation has no id, its runs name the run before them.
 
     Args:
-        started: the first record, without a conversation.
+        run_id: the run that begins.
+        started: its first record, without a conversation.
         context: of the call.
         journal: where both runs are written down.
 
@@ -68,7 +69,7 @@ async def for_caller(started: Started, context: Context, journal: Journal) -> St
     if above.previous and not state.variables:
         state = await state_after(journal, above.owning_user, above.previous)
     return structs.replace(
-        state.within(started, journal),
+        state.within(run_id, started, journal),
         conversation=above.conversation or f"after {context.run_id}",
         owner=above.owner,
         history=above.history,
@@ -89,5 +90,5 @@ async def read_conversation(run_id: str, state: RunState, journal: Journal) -> N
     if state.has_read_conversation or not started.conversation:
         return
     found = await state_of(journal, started.owning_user, started.conversation, but=run_id)
-    record = found.read(journal)
+    record = found.read(run_id, journal)
     state.take(journal.append(run_id, record), record)

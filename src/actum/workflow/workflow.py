@@ -291,7 +291,7 @@ class Workflow:
             structs.replace(given, emit=told.tell if told is not None else None), agent=self, above=above
         )
         journal = setting.journal
-        started = await self._started(inputs, given, given_by, journal)
+        started = await self._started(inputs, given, given_by)
         if above is not None and await is_begun(run_id, journal, above):
             result = await self._go_on(run_id, partial(handed_down, above.answers), setting)
         else:
@@ -300,7 +300,7 @@ class Workflow:
             async with journal.claim(run_id), conversation_held(started, journal):
                 if not is_new and await journal.read(run_id):
                     raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
-                result = await self._begin(run_id, await with_variables(started, journal), setting)
+                result = await self._begin(run_id, await with_variables(run_id, started, journal), setting)
         result = await self._waited_along(result, setting, wait_s, told)
         if above is not None:
             told_above(result)
@@ -337,7 +337,8 @@ class Workflow:
             if options.run_id is not None and await self.journal.read(run_id):
                 raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
             self._keep_definition(self.journal)
-            await with_variables(started, self.journal)  # or nothing is queued: too many runs are open
+            await with_variables(run_id, started, self.journal)  # or nothing is queued: too many runs are open
+            started = _with_inputs_apart(run_id, started, self.journal)
             await self.runner.start(run_id, started, self.runner.setting(agent=self))
             self.journal.append(run_id, task)
             await self.journal.sync(run_id)
@@ -564,9 +565,9 @@ class Workflow:
         given = ConversationOptions(
             principal=context.principal, tenant=context.tenant, roles=context.roles, key_id=context.key_id
         )
-        started = below(await self._started(inputs, given, given_by, journal), context)
+        started = below(await self._started(inputs, given, given_by), context)
         if answers and (self.definition.conversation or _has_memory(self.definition)):
-            started = await for_caller(started, context, journal)
+            started = await for_caller(run_id, started, context, journal)
         async with journal.claim(run_id), conversation_held(started, journal):
             return await self._begin(run_id, started, setting)
 
@@ -579,9 +580,7 @@ class Workflow:
     def _keep_definition(self, journal: Journal) -> None:
         journal.keep(self.definition.digest, self.definition.text)
 
-    async def _started(
-        self, inputs: JsonObject | None, options: ConversationOptions, given_by: Source, journal: Journal | None = None
-    ) -> Started:
+    async def _started(self, inputs: JsonObject | None, options: ConversationOptions, given_by: Source) -> Started:
         """The first record of a run.
 
         Raises:
@@ -591,10 +590,6 @@ class Workflow:
         if checked.problems:
             raise InvalidArguments(checked.problems)
         options = options.checked()
-        text, kept = msgspec.json.encode(checked.arguments), ""
-        if len(text) > NODE_VALUE_BYTES_MAX:
-            kept = hashlib.sha256(text).hexdigest()
-            (journal or self.journal).keep(kept, text)
         return Started(
             agent=self.name,
             model="",
@@ -610,8 +605,7 @@ class Workflow:
             trace=options.trace,
             request=options.request,
             workflow=self.definition.digest,
-            inputs={} if kept else checked.arguments,
-            inputs_kept=kept,
+            inputs=checked.arguments,
             given_by=given_by,
             version=self.version,
             uses=self.uses,
@@ -635,7 +629,7 @@ class Workflow:
 
     async def _begin(self, run_id: str, started: Started, setting: Setting) -> RunResult[JsonObject]:
         self._keep_definition(setting.journal)
-        state = await self.runner.start(run_id, started, setting)
+        state = await self.runner.start(run_id, _with_inputs_apart(run_id, started, setting.journal), setting)
         return await self._carry_out(run_id, state, setting)
 
     async def _go_on(self, run_id: str, answers: Answers, setting: Setting) -> RunResult[JsonObject]:
@@ -709,6 +703,16 @@ class Workflow:
         if name not in self._models:
             self._models[name] = open_model(self._given_models.get(name, name))
         return self._models[name]
+
+
+def _with_inputs_apart(run_id: str, started: Started, journal: Journal) -> Started:
+    """The first record of a run; large inputs are kept by their digest instead."""
+    text = msgspec.json.encode(started.inputs)
+    if len(text) <= NODE_VALUE_BYTES_MAX:
+        return started
+    kept = hashlib.sha256(text).hexdigest()
+    journal.keep(kept, text, run_id)
+    return structs.replace(started, inputs={}, inputs_kept=kept)
 
 
 def _has_memory(definition: Definition) -> bool:

@@ -44,6 +44,7 @@ class Visit:
 
     Args:
         journal: the record.
+        run_id: the run.
         state: of the run so far.
         user: on whose behalf.
         collections: the names of those that the browser may open; None for all that the user may read.
@@ -53,6 +54,7 @@ class Visit:
     def __init__(
         self,
         journal: Journal,
+        run_id: str,
         state: RunState,
         user: CollectionUser,
         collections: Sequence[str] | None,
@@ -60,6 +62,7 @@ class Visit:
     ) -> None:
         self.attached = attached
         self.journal = journal
+        self.run_id = run_id
         self.state = state
         self.user = user
         self._collections = collections
@@ -79,7 +82,7 @@ class Visit:
         await journal.sync(context.run_id)
         entries = await journal.read(context.run_id)
         attached = await attached_pages(journal, entries)
-        return cls(journal, RunState(entries), user_of(context), collections, attached)
+        return cls(journal, context.run_id, RunState(entries), user_of(context), collections, attached)
 
     @property
     def language(self) -> Language:
@@ -231,7 +234,7 @@ class Visit:
             return self._note(PageRead(act, digest, kept.address, kept.title, kept.read_at, piece))
         if any(each.target.startswith(ATTACHMENT) for each in kept.page.links):
             return self._note(PageRead(act, "", kept.address, kept.title, kept.read_at, piece, told=kept))
-        digest, size = keep_page(self.journal, kept)
+        digest, size = keep_page(self.journal, kept, self.run_id)
         known = {each.digest: each.size for each in self.read}
         if digest not in known and (len(known) >= PAGES_MAX or sum(known.values()) + size > KEPT_BYTES_MAX):
             raise ToolError("This run has read as many pages as it may. Answer with what you have read.")

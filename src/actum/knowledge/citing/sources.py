@@ -80,11 +80,11 @@ class ResultSource(Struct, frozen=True):
     at: float
 
 
-def keep_page(journal: Journal, kept: KeptPage) -> tuple[str, int]:
-    """Keep a page with the next record of the journal; its digest, and how many bytes it has."""
+def keep_page(journal: Journal, kept: KeptPage, run_id: str) -> tuple[str, int]:
+    """Keep a page with the next record of the run that reads it; its digest, and how many bytes it has."""
     payload = _encode(kept)
     digest = hashlib.sha256(payload).hexdigest()
-    journal.keep(digest, payload)
+    journal.keep(digest, payload, run_id)
     return digest, len(payload)
 
 
