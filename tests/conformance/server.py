@@ -17,11 +17,10 @@ import uvicorn
 
 from actum import Context, Tool, ToolCall, ToolError, ToolResult, tool
 from actum.core.call import MediaPart, TextPart
-from actum.core.interfaces import Elicited
 from actum.core.json import Json, JsonObject
 from actum.core.message import UserMessage
 from actum.core.model import Request
-from actum.core.run.pending import Pending
+from actum.core.run.pending import Elicited, Pending
 from actum.server import McpService
 from actum.server.mcp.prompts import prompt
 from actum.server.mcp.resources import Resource

@@ -27,6 +27,7 @@ from actum.knowledge.documents import put_document
 from actum.knowledge.jailed_reader import JailedReader
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
+from actum.toolsets.wrappers import combined, prefixed
 from tests.storage.conftest import Store, shared, store
 
 __all__ = ["shared", "store"]
@@ -227,17 +228,64 @@ async def test_a_page_is_no_longer_read_when_its_reader_was_taken_away_in_the_mi
         ("quote", {"text": "The period of notice is three months"}),
         ("quote", {"text": "The period of notice is three months", "source": "travel.md"}),
         ("search_handbook", {"query": "hotel"}),
-        ("search_none", {"query": "hotel"}),
+        ("search_handbooq", {"query": "hotel"}),
         SEARCH,
     ]
     model = ScriptedModel(replies(*calls))
-    tools = [Browser(), KnowledgeTool("handbook"), KnowledgeTool("none"), take_away]
+    tools = [Browser(), KnowledgeTool("handbook"), take_away]
     await Agent(model, tools, journal=journal, defence=None).run("Go.", principal="bob", roles=["staff"])  # type: ignore[arg-type]
     said = [each.result.text for each in model.requests[-1].messages if isinstance(each, ToolMessage)]
     assert "Travel" in said[1]
     assert all("There is no such page" in each for each in said[3:7])
-    assert said[7] == said[8].replace("none", "handbook")
+    assert said[7] == said[8].replace("handbooq", "handbook")
     assert "Nothing fits." in said[9]
+    shown = ["search_handbook" in {each.name for each in request.tools} for request in model.requests]
+    assert shown == [True] * 3 + [False] * (len(shown) - 3)
+
+
+@pytest.mark.row("F8")
+async def test_to_a_caller_who_may_not_read_it_the_tool_of_a_collection_does_not_exist(
+    shared: Store, reader: JailedReader
+) -> None:
+    journal = shared.open()
+    await library(journal, reader)
+    calls: list[Call] = [
+        ("search_tools", {"query": "search the documents of the handbook", "limit": 20}),
+        ("docs_search_handbook", {"query": "hotel"}),
+        ("docs_search_handbooq", {"query": "hotel"}),
+    ]
+    answers: dict[str, list[str]] = {}
+    for who, roles in (("eve", []), ("bob", ["staff"])):
+        model = ScriptedModel(replies(*calls))
+        tools = [prefixed("docs_", combined(KnowledgeTool("handbook"), KnowledgeTool("none"))), Browser(), total]
+        desk = Agent(model, tools, journal=journal, choose=2)  # type: ignore[arg-type]
+        result = await desk.run("How much?", principal=who, roles=roles)
+        assert result.status == "done"
+        answers[who] = [each.result.text for each in model.requests[-1].messages if isinstance(each, ToolMessage)]
+        names = {each.name for request in model.requests for each in request.tools}
+        assert ("docs_search_handbook" in names) == (who == "bob")
+        assert "docs_search_none" not in names
+    found, refused, unknown = answers["eve"]
+    assert "handbook" not in found
+    assert refused == unknown.replace("handbooq", "handbook")
+    assert "docs_search_handbook" in answers["bob"][0]
+    assert "120 euros" in answers["bob"][1]
+
+
+async def test_a_run_goes_on_after_its_user_was_taken_off_the_readers_and_its_tool_is_gone(
+    reader: JailedReader,
+) -> None:
+    journal = MemoryJournal()
+    await library(journal, reader)
+    model = ScriptedModel([replies(("search_handbook", {"query": "hotel"}))[0]])
+    with pytest.raises(ScriptExhausted):
+        await Agent(model, [KnowledgeTool("handbook")], journal=journal).run(
+            "Go.", run_id="r", principal="bob", roles=["staff"]
+        )
+    await set_readers(journal, ANN, "handbook", [])
+    again = ScriptedModel(["Done."])
+    result = await Agent(again, [KnowledgeTool("handbook")], journal=journal).resume("r")
+    assert (result.status, again.requests[0].tools) == ("done", ())
 
 
 async def test_a_kept_page_that_was_altered_is_told_and_not_quoted(tmp_path: Path, reader: JailedReader) -> None:

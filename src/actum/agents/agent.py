@@ -30,7 +30,7 @@ from ..core.json import JsonObject
 from ..core.message import Message, UserMessage
 from ..core.model import Model, default_max_tokens, is_supervised
 from ..core.model_settings import ModelSettings, checked_settings
-from ..core.policy import Answer, Approver, Defence, Policy
+from ..core.policy import Answer, Approver, Defence, Facts, Policy
 from ..core.process.worker_thread import off_loop
 from ..core.run.ids import new_id
 from ..core.run.plan import UPDATE_PLAN
@@ -432,7 +432,7 @@ class Agent(AgentParts, Generic[Output]):
                 said=(*heard.said, *options.told, *files.told, *told_plan(plan, asked), asked),
                 history=() if messages is None else tuple(earlier.messages),
                 instructions=instructions,
-                tools=(await self.runner.shown_first())[0],
+                tools=(await self.runner.shown_first(journal, Facts.of(options)))[0],
                 limits=self.runner.limits_recorded,
                 settings=checked_settings(options.settings).over(self.settings).recorded,
                 principal=options.principal,
@@ -595,7 +595,7 @@ class Agent(AgentParts, Generic[Output]):
             question = with_attachments(said_by(question, above), (), await handles_before(journal, entries))
         records = branch(run_id, entries, at, question, result)
         new = id_of_fork(new_run, above, agent.name, run_id, at, question, result)
-        digest, tools = await agent.runner.shown_first()
+        digest, tools = await agent.runner.shown_first(journal, Facts.of(records[0]))
         async with journal.claim(new), talking(journal, records[0].owning_user, conversation):
             if above is not None and await is_begun(new, journal, above):
                 return new
@@ -784,7 +784,7 @@ class Agent(AgentParts, Generic[Output]):
             said=(said,),
             history=tuple(history),
             instructions=self._brief.told(said.text),
-            tools=(await self.runner.shown_first())[0],
+            tools=(await self.runner.shown_first(journal, Facts.of(context)))[0],
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
             tool_choice=self.tool_choice,
@@ -883,7 +883,7 @@ class Agent(AgentParts, Generic[Output]):
                     references=self._brief.references,
                     planning=planning,
                 ),
-                relist=self.runner.listing(state, run.context.attachments),
+                relist=self.runner.listing(state, run.context.attachments, journal=run.journal),
                 choice=self.runner.choice.with_always(named_tools(started.tool_choice)),
                 index=self.runner.tool_index,
                 price=price,

@@ -16,8 +16,9 @@ from msgspec import Struct
 from ..core.call import ToolCall
 from ..core.cancellation import apart
 from ..core.errors import BadTool, CallError, UnknownTool
-from ..core.interfaces import StandsForOthers, Toolset
+from ..core.interfaces import Journal, ReservedTools, StandsForOthers, Toolset
 from ..core.json import JsonObject
+from ..core.policy import Facts
 from ..core.process.worker_thread import off_loop
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
 from ..core.tool import ATTACHMENTS_PARAMETER, SEARCH, TASK_PARAMETERS, Tool, digest_of
@@ -139,6 +140,41 @@ class Catalog:
     async def with_toolset(self, toolset: Toolset) -> Catalog:
         """This catalog and the tools of one more toolset."""
         return Catalog([*self._bound.values(), *[_bind(tool, toolset, self) for tool in await toolset.list_tools()]])
+
+    async def hidden_from(self, journal: Journal, facts: Facts) -> frozenset[str]:
+        """The names of the tools that do not exist for a user now; see `ReservedTools`."""
+        return frozenset[str]().union(*[await each.hidden_from(journal, facts) for each in self._reserved])
+
+    async def for_user(self, journal: Journal, facts: Facts) -> Catalog:
+        """The tools that exist for a user now: for the same tools the same catalog.
+
+        Args:
+            journal, facts: as for `ReservedTools.hidden_from`.
+        """
+        if not self._reserved:
+            return self
+        hidden = await self.hidden_from(journal, facts)
+        if hidden not in self._without:
+            left = [bound for name, bound in self._bound.items() if name not in hidden]
+            self._without[hidden] = Catalog(left) if len(left) < len(self._bound) else self
+        return self._without[hidden]
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """The names of the tools of toolsets that have tools for some users alone."""
+        toolsets = set(map(id, self._reserved))
+        return frozenset([name for name, bound in self._bound.items() if id(bound.toolset) in toolsets])
+
+    @cached_property
+    def _reserved(self) -> tuple[ReservedTools, ...]:
+        """The toolsets that have tools for some users alone."""
+        has = [each for each in self.toolsets if any(isinstance(inner, ReservedTools) for inner in innermost(each))]
+        return tuple([each for each in has if isinstance(each, ReservedTools)])
+
+    @cached_property
+    def _without(self) -> dict[frozenset[str], Catalog]:
+        """What is left without some tools."""
+        return {}
 
     @cached_property
     def handing_over(self) -> Catalog:

@@ -26,7 +26,7 @@ from .message import Message, Reply
 from .process.process_limits import NO_PROCESS_LIMITS, ProcessLimits
 from .run.chain import SignedHead
 from .run.noted import RecordKinds
-from .run.pending import Pending
+from .run.pending import Elicited, Pending
 from .run.record import Entry, InputGiven, Noted, Record
 from .run.summary import ConversationSummary, OpenQuestion, RunSummary
 from .run.task import TaskFigure, TaskFilter, TaskLine, TaskProgress, TaskState
@@ -56,7 +56,7 @@ else:  # the default, which only type checkers read, is not in Python 3.11
 
     Deps = TypeVar("Deps", covariant=True)
 from .model import Request
-from .policy import Ancestor
+from .policy import Ancestor, Facts
 
 
 class InputRequired(Exception):
@@ -73,18 +73,6 @@ class InputRequired(Exception):
         self.pending = pending
         self.run_id = run_id
         self.state = state
-
-
-class Elicited(Struct, frozen=True):
-    """The user's answer to a form or a page.
-
-    Attributes:
-        action: the user gave the answer (`accept`), refused (`decline`), or went away without a choice (`cancel`).
-        content: the answer, which fits the schema.
-    """
-
-    action: Literal["accept", "decline", "cancel"]
-    content: JsonObject = {}
 
 
 @runtime_checkable
@@ -456,6 +444,16 @@ class Toolset(Protocol):
         Raises:
             CallError: the call failed; the class says how.
         """
+
+
+@runtime_checkable
+class ReservedTools(Protocol):
+    """A toolset with tools that exist for some users alone. To others no list names such a tool, and a call of the tool
+    is answered as a call of a tool that does not exist.
+    """
+
+    async def hidden_from(self, journal: Journal, facts: Facts) -> frozenset[str]:
+        """The names of the tools that do not exist now for the user whom the facts name."""
 
 
 class ProbeResult(Struct, frozen=True):

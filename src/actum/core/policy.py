@@ -72,6 +72,19 @@ class MandateSource(Protocol):
         """Whether somebody can be asked now."""
 
 
+class ActsForUser(Protocol):
+    """What acts on behalf of a user: the beginning of a run, the context of a call, or a caller of a server."""
+
+    @property
+    def principal(self) -> str: ...
+    @property
+    def tenant(self) -> str: ...
+    @property
+    def roles(self) -> Sequence[str]: ...
+    @property
+    def key_id(self) -> str: ...
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """What a policy may know of a call besides the call and its tool.
 
@@ -98,6 +111,24 @@ class Facts(Struct, frozen=True, kw_only=True):
     brought: Callable[[], tuple[str, ...]] = _nothing
     titles: Callable[[Json], tuple[str, ...]] = _untitled
     mandate: tuple[MandatedCall, ...] | None = None
+
+    @classmethod
+    def of(cls, acting: ActsForUser, agent: str = "", now: float = 0.0) -> Facts:
+        """What is known of the user on whose behalf something acts.
+
+        Args:
+            acting: acts on behalf of the user.
+            agent: the name of the agent that makes the calls.
+            now: seconds since 1970.
+        """
+        return cls(
+            principal=acting.principal,
+            tenant=acting.tenant,
+            roles=tuple(acting.roles),
+            agent=agent,
+            key_id=acting.key_id,
+            now=now,
+        )
 
     @property
     def outside(self) -> tuple[str, ...]:

@@ -356,25 +356,45 @@ class Runner:
                 warn_of_undeclared(self._supervised, self._catalog.tools)
         return self._catalog
 
-    async def shown_first(self) -> tuple[str, tuple[Tool, ...]]:
-        """The tools that a run begins with, and their digest: all, or none where the first step chooses them."""
-        catalog = await self.catalog()
+    async def shown_first(self, journal: Journal, facts: Facts) -> tuple[str, tuple[Tool, ...]]:
+        """The tools that a run begins with, and their digest: all, or none where the first step chooses them.
+
+        Args:
+            journal, facts: as for `Catalog.for_user`.
+        """
+        catalog = await (await self.catalog()).for_user(journal, facts)
         return (digest_of(()), ()) if self.choice.places_in(catalog) else (catalog.digest, catalog.tools)
 
     def bars(self, tool: Tool, facts: Facts) -> bool:
         """Whether the policy denies a user every call of a tool, whatever the arguments are."""
         return isinstance(self._policy, Barring) and self._policy.bars(tool, facts)
 
+    async def hidden_from(self, facts: Facts) -> frozenset[str]:
+        """The names of the tools that do not exist for a user now; see `ReservedTools`."""
+        return await (await self.catalog()).hidden_from(self.journal, facts)
+
     def listing(
-        self, state: RunState, attachments: Mapping[str, MediaPart] = NO_ATTACHMENTS
+        self,
+        state: RunState,
+        attachments: Mapping[str, MediaPart] = NO_ATTACHMENTS,
+        *,
+        journal: Journal | None = None,
     ) -> Callable[[], Awaitable[Catalog]]:
         """A function that lists the tools of a run. Once a result was cut, the list has the tool that reads the rest;
         once there are attachments, the agents in the list take attachments.
+
+        Args:
+            state: of the run.
+            attachments: of the run.
+            journal: of the run: tools that do not exist for the user of the run are left out. None lists those too.
         """
         known: dict[Catalog, Catalog] = {}
+        facts = Facts.of(state.beginning()) if journal is not None else None
 
         async def listed() -> Catalog:
             catalog = await self.catalog()
+            if journal is not None and facts is not None:
+                catalog = await catalog.for_user(journal, facts)
             if attachments:
                 catalog = catalog.handing_over
             if not state.cut or catalog.get(READ_RESULT) is not None:
@@ -455,7 +475,7 @@ class Runner:
             agent=self.name,
             model="",
             said=(),
-            tools=(await self.catalog()).digest,
+            tools=(await self.shown_first(self.journal, Facts.of(options)))[0],
             limits=self.limits_recorded,
             principal=options.principal,
             tenant=options.tenant,
@@ -653,7 +673,7 @@ class Runner:
 
     async def start(self, run_id: str, started: Started, setting: Setting) -> RunState:
         """Put the beginning of a run on record. The caller has claimed the run."""
-        keep_tools(setting.journal, *await self.shown_first())
+        keep_tools(setting.journal, *await self.shown_first(setting.journal, Facts.of(started)))
         state = RunState()
         state.take(setting.journal.append(run_id, started), started)
         return state
@@ -785,6 +805,7 @@ class Runner:
         now = {tool.name: _shown_digest(tool) for tool in catalog.tools}
         later = {tool.name: _shown_digest(tool) for tool in handing.tools}
         may_come = {tool.name for tool in catalog.tools if tool.foreign or (tool.name == READ_RESULT and state.cut)}
+        may_come |= catalog.reserved
         differ = {
             "gone": [name for name in known if name not in now],
             "changed": [
@@ -835,13 +856,7 @@ class Runner:
             policy=self._policy,
             binding=self._binding,
             ancestors=setting.ancestors,
-            facts=Facts(
-                principal=started.principal,
-                tenant=started.tenant,
-                roles=started.roles,
-                agent=self.name,
-                key_id=started.key_id,
-            ),
+            facts=Facts.of(started, self.name),
             root=run_id,
             done_elsewhere=await done_after(setting.journal, started) if started.forked else frozenset(),
             coerce=self._coerce,
@@ -850,7 +865,7 @@ class Runner:
             defence=self._defence,
         )
         asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
-        catalog = await self.listing(state, context.attachments)()
+        catalog = await self.listing(state, context.attachments, journal=setting.journal)()
         if isinstance(model.heard, Transcript) and (self.labels or catalog.labels):  # else no model is told anything
             check_labels(self.labels, catalog.labels)
             context.labels = Labelling(self.labels, model.name, model.heard, model.begins)

@@ -11,6 +11,7 @@ from ..call.resolve import Catalog
 from ..core.call import TextPart, ToolCall, ToolResult, names_found
 from ..core.interfaces import Context
 from ..core.language.words import STOP_WORDS
+from ..core.policy import Facts
 from ..core.process.worker_thread import LARGE, off_loop
 from ..core.tool import SEARCH, Tool
 from ..policy.rules import Barring
@@ -151,6 +152,8 @@ class ToolSearch:
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Answer with the names of the tools that were found, and what each does."""
         catalog, query = await self._catalog(), str(call.arguments["query"])
+        if context.journal is not None:
+            catalog = await catalog.for_user(context.journal, Facts.of(context))
         limit = call.arguments.get("limit", FOUND)
         assert isinstance(limit, int)
         policies = [(each.policy, each.facts()) for each in context.ancestors]

@@ -23,8 +23,9 @@ from msgspec.structs import replace
 
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import TaskRefused, ToolError, UnknownName, UnknownTool
-from ..core.interfaces import Context, ProbeResult, Probing, Toolset
+from ..core.interfaces import Context, Journal, ProbeResult, Probing, ReservedTools, Toolset
 from ..core.json import JsonObject
+from ..core.policy import Facts
 from ..core.run.handed_over import GivenApproval, HandedOver
 from ..core.run.record import Entry, InputRequested, Intended
 from ..core.run.task import TaskLine
@@ -163,6 +164,11 @@ class BackgroundTools:
             return await self._inner.execute(plain, context)
         line = await self._accepted(plain, tool, context)
         return _told(call, {"task_id": line.run_id, "state": line.state, "ask": f"{STATUS} tells how it stands"})
+
+    async def hidden_from(self, journal: Journal, facts: Facts) -> frozenset[str]:
+        """As of the tools inside; see `ReservedTools`."""
+        inner = self._inner
+        return await inner.hidden_from(journal, facts) if isinstance(inner, ReservedTools) else frozenset()
 
     async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
         """Whether an interrupted call became a task: the list of tasks tells. Of other calls the toolset inside tells;

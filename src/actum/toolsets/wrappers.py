@@ -21,7 +21,8 @@ from msgspec import Struct
 
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import BadTool, UnknownTool, UsageError
-from ..core.interfaces import Context, ProbeResult, Probing, StandsForOthers, Toolset
+from ..core.interfaces import Context, Journal, ProbeResult, Probing, ReservedTools, StandsForOthers, Toolset
+from ..core.policy import Facts
 from ..core.run.task_request import TaskDefaults
 from ..core.tool import Background, Effects, Tool
 
@@ -382,6 +383,15 @@ class Wrapper(_Life):
         """
         return await self._toolset.execute(await self._inner(call), context)
 
+    async def hidden_from(self, journal: Journal, facts: Facts) -> frozenset[str]:
+        """What the toolset inside says; see `ReservedTools`."""
+        if not isinstance(self._toolset, ReservedTools):
+            return frozenset()
+        if not self._own:
+            await self.list_tools()
+        hidden = await self._toolset.hidden_from(journal, facts)
+        return frozenset([shown for shown, own in self._own.items() if own in hidden])
+
     async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
         """Ask the toolset inside; see `Probing`."""
         if not isinstance(self._toolset, Probing):
@@ -498,6 +508,11 @@ class _Combined(_Life):
             UnknownTool: no toolset has it.
         """
         return await (await self._home(call.name)).execute(call, context)
+
+    async def hidden_from(self, journal: Journal, facts: Facts) -> frozenset[str]:
+        """What the toolsets inside say; see `ReservedTools`."""
+        reserved = [each for each in self.inside if isinstance(each, ReservedTools)]
+        return frozenset[str]().union(*[await each.hidden_from(journal, facts) for each in reserved])
 
     async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
         """Ask the toolset that has the tool; see `Probing`."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
 import pytest
 
+from actum.knowledge.browsing.browser import KnowledgeTool
 from actum.server.api.knowledge import OPERATIONS
 from tests.knowledge import files
 
-from .application import application
+from .application import Bank, application
 
 pytestmark = pytest.mark.row("F8")
 TRAVEL = b"# Travel\n\nA hotel may cost 120 euros.\n"
@@ -93,6 +95,33 @@ async def test_for_those_who_may_not_read_it_a_collection_does_not_exist() -> No
         assert (taken.status_code, taken.json()["code"]) == (409, "name_taken")
         assert (await it.ask("PATCH", PLACE, {"readers": []}, who="root")).status_code == 200
         assert (await it.ask("GET", f"{PLACE}/search?query=hotel", who="reader")).status_code == 404
+
+
+class BankWithRules(Bank):
+    """Tools, one of them over a collection."""
+
+    @property
+    def tools(self) -> Sequence[object]:
+        return [*super().tools, KnowledgeTool("rules")]
+
+
+async def test_the_tool_of_a_collection_is_listed_found_and_called_by_its_readers_alone() -> None:
+    async with application(bank=BankWithRules()) as it:
+        await it.ask("POST", "/v1/knowledge", {"name": "rules", "readers": ["user:ann"]}, who="writer")
+        await it.ask("PUT", f"{PLACE}/documents/travel.md", put(TRAVEL), who="writer")
+        for who in ("ann", "bob", "north"):
+            is_reader = who == "ann"
+            for query in ("", "?query=search+documents+rules"):
+                listed = (await it.ask("GET", f"/v1/tools{query}", who=who)).json()["items"]
+                assert ("search_rules" in {each["name"] for each in listed}) == is_reader, (who, query)
+            told = [await it.ask("GET", f"/v1/tools/search_{name}", who=who) for name in ("rules", "ruleq")]
+            called = [
+                await it.ask("POST", f"/v1/tools/search_{name}/call", {"arguments": {"query": "hotel"}}, who=who)
+                for name in ("rules", "ruleq")
+            ]
+            for both in (told, called):
+                assert (both[0].status_code == 200) == is_reader, (who, both[0].text)
+                assert is_reader or both[0].text == both[1].text
 
 
 async def test_what_can_not_be_is_refused_with_a_reason() -> None:

@@ -17,6 +17,8 @@ from actum.core.policy import Answer
 from actum.core.run.record import Ended
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
+from actum.knowledge.browsing.browser import KnowledgeTool
+from actum.knowledge.collections import CollectionUser, make
 from actum.policy.rules import CAREFUL
 from actum.protocols.mcp.config import McpEra
 from actum.server import Identity, McpService, Resource, prompt
@@ -164,6 +166,20 @@ async def test_what_is_denied_to_somebody_outright_is_not_shown_to_them_and_deni
         assert result["isError"] is True
     (run,) = await journal.runs()
     assert run.principal == "eve"
+
+
+async def test_the_tool_of_a_collection_is_shown_to_its_readers_alone() -> None:
+    journal = MemoryJournal()
+    await make(journal, CollectionUser("", "ann"), "rules", ["user:bob"])
+    for user, names in (("eve", ["add"]), ("bob", ["add", "search_rules"])):
+        service = McpService([add, KnowledgeTool("rules")], journal=journal, who=Identity(principal=user))
+        async with connected(service) as way:
+            assert [definition["name"] for definition in await way.list_all("tools/list")] == names
+            if user == "eve":
+                with pytest.raises(McpError, match="Unknown tool: search_rules"):
+                    await call(way, "search_rules", {"query": "hotel"})
+            else:
+                assert text(await call(way, "search_rules", {"query": "hotel"})) == "Nothing fits."
 
 
 async def test_arguments_of_a_client_are_no_words_of_the_user() -> None:

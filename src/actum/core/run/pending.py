@@ -127,3 +127,15 @@ def over_at(pending: Sequence[Pending]) -> float | None:
     """
     ends = [each.expires for each in pending if each.kind == "result" and each.call is None and not each.name]
     return min(ends) if ends and len(ends) == len(pending) and min(ends) > 0 else None
+
+
+class Elicited(Struct, frozen=True):
+    """The user's answer to a form or a page.
+
+    Attributes:
+        action: the user gave the answer (`accept`), refused (`decline`), or went away without a choice (`cancel`).
+        content: the answer, which fits the schema.
+    """
+
+    action: Literal["accept", "decline", "cancel"]
+    content: JsonObject = {}

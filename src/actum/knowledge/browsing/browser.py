@@ -14,11 +14,12 @@ from msgspec import to_builtins
 
 from ...core.call import TextPart, ToolCall, ToolResult
 from ...core.errors import ToolError, UnknownName, UnknownTool, UsageError
-from ...core.interfaces import Context
+from ...core.interfaces import Context, Journal
 from ...core.json import Json, JsonObject
+from ...core.policy import Facts
 from ...core.tool import Effects, Tool
 from ..citing.sources import KEPT, SEARCH_TOOL
-from ..collections import checked_name
+from ..collections import CollectionUser, checked_name, named
 from ..search import FOUND, search
 from .quoting import quote
 from .visit import PageTold, Visit, user_of
@@ -162,6 +163,14 @@ class KnowledgeTool:
     async def list_tools(self) -> Sequence[Tool]:
         """The tool."""
         return (self._tool,)
+
+    async def hidden_from(self, journal: Journal, facts: Facts) -> frozenset[str]:
+        """The tool, from those who may not read the collection; see `core.interfaces.ReservedTools`."""
+        try:
+            await named(journal, CollectionUser(facts.tenant, facts.principal, facts.roles), self.collection)
+        except UnknownName:
+            return frozenset([self._tool.name])
+        return frozenset()
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Find passages. Each is a source of quotes by the name of its document.

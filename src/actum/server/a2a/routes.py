@@ -22,6 +22,7 @@ from starlette.routing import BaseRoute, Route
 
 from ...core.errors import JournalError
 from ...core.identity import Identity
+from ...core.policy import Facts
 from ..admission import Admission
 from ..api.api import Api
 from ..models.agents.secret import NameSecret
@@ -192,7 +193,9 @@ class A2ARoutes:
         base = self._public or asked.base
         if not base and not self._cards.lists_grpc:
             raise ExtendedAgentCardNotConfiguredError("The operator has to set the address of this server: `public`.")
-        return self._cards.card(agent, asked.agent, base, await agent.list_tools(), wants_keys=wants_keys)
+        hidden = await agent.runner.hidden_from(Facts.of(asked.who))
+        tools = [each for each in await agent.list_tools() if each.name not in hidden]
+        return self._cards.card(agent, asked.agent, base, tools, wants_keys=wants_keys)
 
     # Agents -----------------------------------------------------------------------------------------------------------
 

@@ -261,17 +261,13 @@ class Api:
         names = {tool.name for tool in own}
         return [*own, *(each for name, each in (await self.published.tools(who.tenant)).items() if name not in names)]
 
-    def shows(self, who: Identity) -> Callable[[Tool], bool]:
+    async def shows(self, who: Identity) -> Callable[[Tool], bool]:
         """What tells whether a caller is shown a tool."""
-        facts = Facts(
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            agent=self.runner.name,
-            key_id=who.key_id,
-            now=self.clock.now(),
+        facts = Facts.of(who, self.runner.name, self.clock.now())
+        hidden = await self.runner.hidden_from(facts)
+        return lambda tool: (
+            tool.name not in hidden and who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)
         )
-        return lambda tool: who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)
 
     async def tools_behind(self, who: Identity, last: str) -> Iterator[Tool]:
         """The tools of this server and of the caller's tenant in the order of their names, behind a name; those too
@@ -285,7 +281,7 @@ class Api:
 
     async def search_tools(self, who: Identity, words: str, limit: int) -> list[Tool]:
         """The tools that the caller is shown and that fit some words, the best first."""
-        tools, is_shown = await self.tools(who), self.shows(who)
+        tools, is_shown = await self.tools(who), await self.shows(who)
         own = await self.runner.list_tools()
         if len(tools) == len(own):
             return await self.runner.tool_index.search(own, words, limit, is_shown)
@@ -309,7 +305,9 @@ class Api:
         """
         await self.published.look(who.tenant)
         tool = next((tool for tool in await self.runner.list_tools() if tool.name == name), None)
-        if tool is None:
+        if tool is not None and name in await self.runner.hidden_from(Facts.of(who)):
+            tool = None
+        elif tool is None:
             tool = (await self.published.tools(who.tenant)).get(name)
         if tool is None or not who.may_use("tool", name):
             raise Refusal(404, "unknown_tool", "There is no tool of this name that this key may use.")

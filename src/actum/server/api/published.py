@@ -23,7 +23,7 @@ async def _open(api: Api, who: Identity) -> Publisher | None:
         return None
 
     async def check(name: str, text: str) -> ReadDefinition:
-        shows = api.shows(who)
+        shows = await api.shows(who)
         return await agents.check(name, text, {tool.name: tool for tool in await api.tools(who) if shows(tool)})
 
     return Publisher(api.journal, AGENT, "agents", check, tenant=who.tenant, means=agents.means)

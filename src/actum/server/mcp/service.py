@@ -39,7 +39,7 @@ from ...core.holder import Holder
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
 from ...core.json import Json, JsonObject, is_too_deep
-from ...core.policy import Policy
+from ...core.policy import Facts, Policy
 from ...core.secrets.store import SecretSource
 from ...core.tool import Tool
 from ...journal.memory import MemoryJournal
@@ -390,8 +390,11 @@ class McpService:
         who, shown = self.who(), await self._tools()
         may_see, modern = self._visibility.shown_to(who), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         published = await self._published_tools(who.tenant, shown)
-        told = [*shown.told(modern=modern), *published.told(modern=modern)]
-        return page_of_visible("tools/list", told, may_see, params)
+        hidden = await self.runner.hidden_from(Facts.of(who))
+        own = shown.told(modern=modern)
+        if hidden:
+            own = [each for each in own if each[0].name not in hidden]
+        return page_of_visible("tools/list", [*own, *published.told(modern=modern)], may_see, params)
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         who, shown = self.who(), await self._tools()
@@ -399,6 +402,8 @@ class McpService:
         tool, is_own = shown.by_name.get(name) if isinstance(name, str) else None, True
         if tool is None and isinstance(name, str):
             tool, is_own = (await self._published_tools(who.tenant, shown)).by_name.get(name), False
+        if tool is not None and is_own and tool.name in await self.runner.hidden_from(Facts.of(who)):
+            tool = None
         if tool is None or not self._visibility.may_call(tool, who):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if not isinstance(arguments, dict):

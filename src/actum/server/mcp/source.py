@@ -268,13 +268,6 @@ class Visibility:
 
     def shown_to(self, who: Identity) -> Callable[[Tool], bool]:
         """What tells of each tool whether this user is shown it now."""
-        facts = Facts(
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
-            agent=self._agent,
-            now=self._clock.now(),
-        )
+        facts = Facts.of(who, self._agent, self._clock.now())
         policy = self._policy
         return lambda tool: self.may_call(tool, who) and not (isinstance(policy, Barring) and policy.bars(tool, facts))

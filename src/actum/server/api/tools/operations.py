@@ -60,7 +60,7 @@ class CallOutcome(Struct, frozen=True):
 
 async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
     """The tools that the caller may use; those that fit the words best come first."""
-    query, who, is_shown = asked.query, asked.who, api.shows(asked.who)
+    query, who, is_shown = asked.query, asked.who, await api.shows(asked.who)
     versions = (await api.published.offered(who.tenant)).versions
     drafted = await _drafted(api, who) if query.drafts else []
     if query.query.strip():
