@@ -318,9 +318,10 @@ class DatabaseJournal:
         return digest in self._kept
 
     async def kept(self, digest: str) -> bytes:
-        query = """SELECT payload FROM kept WHERE digest = ?
-            UNION ALL SELECT payload FROM kept_of_runs WHERE digest = ? LIMIT 1"""
-        rows = await self._writer.ask(lambda database: database.execute(query, (digest, digest)))
+        tables = ("kept", "kept_of_runs") if self._format == FORMAT else ("kept",)
+        query = " UNION ALL ".join(f"SELECT payload FROM {table} WHERE digest = ?" for table in tables) + " LIMIT 1"
+        values = [digest] * len(tables)
+        rows = await self._writer.ask(lambda database: database.execute(query, values))
         if rows:
             return _bytes(rows[0][0])
         for waiting in (self._to_keep, *self._to_keep_of.values()):
