@@ -68,6 +68,7 @@ from .stores import DatabaseStores, forget_rows_of_run
 from .tables.counts import DatabaseCounts
 from .tables.definitions import DatabaseDefinitions
 from .tables.held import DatabaseHeld, is_free
+from .tables.kept import keep, kept
 from .tables.keys import DatabaseKeys
 from .tables.objects import DatabaseObjects
 from .tables.passed import DatabasePassed
@@ -214,14 +215,7 @@ class DatabaseJournal:
 
         def write(database: Database) -> None:
             views.note(database, run_id, number, record)
-            for words in to_hide:
-                row = (run_id, words.digest, words.salt, words.payload)
-                database.execute("INSERT INTO hidden VALUES (?, ?, ?, ?)", row)
-            for digest, payload in to_keep.items():
-                database.execute("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, payload))
-            for digest, payload in own.items():
-                kept = (run_id, digest, payload)
-                database.execute("INSERT INTO kept_of_runs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", kept)
+            keep(database, run_id, to_keep, own, to_hide)
             self._write(database, run_id, record, entry, head, marks)
 
         def tell(error: Exception | None) -> None:
@@ -318,10 +312,8 @@ class DatabaseJournal:
         return digest in self._kept
 
     async def kept(self, digest: str) -> bytes:
-        tables = ("kept", "kept_of_runs") if self._format == FORMAT else ("kept",)
-        query = " UNION ALL ".join(f"SELECT payload FROM {table} WHERE digest = ?" for table in tables) + " LIMIT 1"
-        values = [digest] * len(tables)
-        rows = await self._writer.ask(lambda database: database.execute(query, values))
+        of_runs = self._format == FORMAT
+        rows = await self._writer.ask(lambda database: kept(database, digest, of_runs=of_runs))
         if rows:
             return _bytes(rows[0][0])
         for waiting in (self._to_keep, *self._to_keep_of.values()):
