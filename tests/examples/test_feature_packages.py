@@ -95,9 +95,6 @@ class Environment:
         (self.packages,) = place.glob("[Ll]ib/**/site-packages")
         (self.packages / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
         self.install("actum")
-        # What each process would compile anew as long as two of them have not ended.
-        compiling: list[str | Path] = [self.scripts / "python", "-m", "compileall", "-q", self.packages / "actum"]
-        subprocess.run(compiling, cwd=folder, check=True)
 
     def enter(self, home: Path, journal: str) -> None:
         """Type commands in another folder, with the file or the address of another journal."""
@@ -131,6 +128,11 @@ class Environment:
         return ended.stdout + ended.stderr
 
     def feature(self) -> str:
+        """What `actum features` says of the feature: its name, its package, and whether it is on."""
+        found = json.loads(self.types("features", "list", "--json"))
+        return "; ".join(f"{each['name']} ({each['package']}): {each['state']}" for each in found)
+
+    def doctor(self) -> str:
         """What `actum doctor` says of features."""
         ended = subprocess.run(
             [str(self.scripts / "actum"), "doctor", "--json"],
@@ -208,12 +210,12 @@ def here(environment: Environment, tmp_path: Path) -> Iterator[Environment]:
 
 def test_bookmarks_from_found_to_uninstalled(here: Environment) -> None:
     here.install("actum-bookmarks")
-    assert here.feature() == "bookmarks (actum-bookmarks) is found, and off"
+    assert here.doctor() == "bookmarks (actum-bookmarks) is found, and off"
     assert here.types("bookmarks", "list", code=2).startswith("actum: No such command 'bookmarks'")
     assert not (here.packages / "bookmarks/__pycache__").exists()  # none of its code has run
 
     here.set("[bookmarks]\n")
-    assert here.feature() == "bookmarks (actum-bookmarks) is on"
+    assert here.feature() == "bookmarks (actum-bookmarks): on"
     assert "bookmarks" in here.types("--help")
     added = json.loads(here.types("bookmarks", "add", "https://a.example", "--title", "A", "--json"))
     assert added["url"] == "https://a.example"
@@ -233,7 +235,7 @@ def test_bookmarks_from_found_to_uninstalled(here: Environment) -> None:
 
     serves_each_tenant_its_own(here)
     here.set("")
-    assert here.feature() == "bookmarks (actum-bookmarks) is found, and off"
+    assert here.feature() == "bookmarks (actum-bookmarks): off"
     assert "not read here" in here.types("runs", "show", run)
     here.types("bookmarks", "list", code=2)
     here.uninstall("actum-bookmarks")
@@ -283,7 +285,7 @@ def test_bookmarks_are_kept_in_postgresql_as_in_a_file(here: Environment, postgr
 
 def test_promises_are_needed_by_the_runs_that_made_them(here: Environment) -> None:
     here.install("actum-promises")
-    assert here.feature() == "promises (actum-promises) is found, and off"
+    assert here.feature() == "promises (actum-promises): off"
     here.set("[promises]\n")
     here.types("call", "promise", "what=tea", "--yes", code=3)
     run, ask = _waiting(here)

@@ -33,7 +33,7 @@ BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connections.FEATURE, KNOWLEDGE,
 """The features of actum itself."""
 
 
-class FoundFeature(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FoundFeature(Struct, frozen=True, kw_only=True):
     """A feature that there is, that the settings name, or that has rows in the journal.
 
     Attributes:
