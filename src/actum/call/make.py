@@ -324,6 +324,8 @@ class CallMaker:
             check = check_of(requirement, rule, key, self.catalog, self._terms)
             assert check.bound.toolset is not None
             result, error, detail = await self._attempt(check, check.bound.toolset, None, 1)
+            if check.bound.tool.labels:
+                result = msgspec.structs.replace(result, labels=check.bound.tool.labels_believed)
             if error is None:
                 value = result.text if result.structured is UNSET else result.structured
                 fault = requirement.fault(value)
@@ -417,7 +419,7 @@ class CallMaker:
                 result = cleaned or scope.redaction.clean(result, scope.told)
                 if self._brought or plan is None or plan.bound.tool.is_outside:
                     result = self._marked(place, call, result, plan)
-                if scope.labels is not None:
+                if scope.labels is not None or (plan is not None and plan.bound.tool.labels):
                     result = self._labelled(call, result, scope.labels)
                 if final and result.content:
                     result = scope.keep_media(result)
@@ -444,13 +446,14 @@ class CallMaker:
             return msgspec.structs.replace(result, outside=True)
         return result
 
-    def _labelled(self, call: ToolCall, result: ToolResult, labels: Labelling) -> ToolResult:
-        """The result with the labels of its fields."""
+    def _labelled(self, call: ToolCall, result: ToolResult, labels: Labelling | None) -> ToolResult:
+        """The result with the labels of its fields, which also say who may read them on record."""
         tool = self.catalog.tool(call.name)
         if tool is None or not tool.labels_believed or result.error is not None:
             return result
         result = msgspec.structs.replace(result, labels=tool.labels_believed)
-        labels.know(result)
+        if labels is not None:
+            labels.know(result)
         return result
 
     def refuse(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult:

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import structs
 
 from ..core.interfaces import Journal
 from ..journal.conversations import Family, as_they_stand, family
 from ..journal.mismatch import UNREADABLE, summary
 from ..journal.named import find_run
-from .show.terminal import Terminal
+from ..policy.labels import Label
+from ..policy.record_mask import reader_mask
+from .show.terminal import Terminal, who
 from .show.tree import tree_of
 
-
-async def show_recorded(terminal: Terminal, journal: Journal, run_id: str) -> None:
-    """Show the run of this id."""
-    terminal.show(tree_of(await recorded_family(journal, run_id)))
+NO_LABELS: Mapping[str, Label] = {}
 
 
-async def recorded_family(journal: Journal, run_id: str) -> Family:
-    """A run and the runs of its calls, with its status as its record tells.
+async def show_recorded(
+    terminal: Terminal, journal: Journal, run_id: str, labels: Mapping[str, Label] = NO_LABELS
+) -> None:
+    """Show the run of this id; the arguments are those of `recorded_family`."""
+    terminal.show(tree_of(await recorded_family(journal, run_id, labels)))
+
+
+async def recorded_family(journal: Journal, run_id: str, labels: Mapping[str, Label] = NO_LABELS) -> Family:
+    """A run and the runs of its calls, with its status as its record tells, as the person who types may see it.
+
+    Args:
+        journal: the journal.
+        run_id: the run.
+        labels: what the labels of values mean: who may read them.
 
     Raises:
         UnknownName: none, or more than one, is meant.
@@ -26,4 +39,9 @@ async def recorded_family(journal: Journal, run_id: str) -> Family:
     run = await find_run(journal, run_id)
     found = await summary(journal, run.run_id) or structs.replace(run, status=UNREADABLE)
     (run,) = await as_they_stand(journal, [found])
-    return await family(journal, run)
+    return _seen(await family(journal, run), labels)
+
+
+def _seen(found: Family, labels: Mapping[str, Label]) -> Family:
+    entries = reader_mask(labels, who()).of_run(found.entries)
+    return structs.replace(found, entries=entries, children=[_seen(each, labels) for each in found.children])

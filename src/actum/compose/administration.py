@@ -43,7 +43,7 @@ async def open_application(settings: Settings, tools: Sequence[Toolish] = ()) ->
     journal = open_journal(settings, os.environ)
     try:
         features = await take_into_use(features_of(settings), journal)
-        runner = Runner(tools, journal=journal)
+        runner = Runner(tools, journal=journal, labels=settings.labels)
         listed = await list_tools(tools, settings.tool_labels) if tools else []
 
         def workflows_in(kept: Journal) -> WorkflowsByName:

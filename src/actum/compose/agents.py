@@ -163,6 +163,7 @@ def make_runner(
         journal=journal,
         approver=approver,
         secrets=secrets,
+        labels=settings.labels,
     )
 
 

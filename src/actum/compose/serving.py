@@ -152,6 +152,7 @@ def open_doors(
         who=who,
         keys=mcp_keys(settings, os.environ),
         offer=offer,
+        labels=settings.labels,
     )
     runner = mcp.runner.known_as(API)  # all doors use one runner, so that limits are counted together
     tasking = open_tasking(settings, journal, os.environ, dispatcher)

@@ -26,7 +26,7 @@ from ..core.secret_values import is_secret_name
 from ..core.stored.passed import ALL_TROUBLE, Trouble
 from ..core.toml import read_toml
 from ..memory.memory import Memory, MemoryWord
-from ..policy.labels import Label
+from ..policy.labels import READER, Label
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..sandbox.jail import Jail, JailLimits, host_rules
 from ..storage.folders import settings_path
@@ -599,6 +599,7 @@ def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
         if plain.pop(internal, None) is not None:
             yield Fault((internal,), f"unknown field `{internal}`", 'What tools do is said by [tools."name"]')
     yield from faults_in(SettingsFile, plain, "settings")
+    yield from _bad_readers(found.get("labels"))
     tools = found.get("tools")
     for name, value in tools.items() if isinstance(tools, dict) else ():
         if isinstance(value, dict):
@@ -642,6 +643,17 @@ def _is_feature(name: str, table: object) -> bool:
     from ..core.process.installed import installed  # noqa: PLC0415  # a search that most settings do not need
 
     return any(each.name == name for each in installed("actum.features"))
+
+
+def _bad_readers(labels: object) -> Iterator[Fault]:
+    """The readers of labels that are none."""
+    for name, table in labels.items() if isinstance(labels, dict) else ():
+        readers = table.get("readers") if isinstance(table, dict) else None
+        for reader in readers if isinstance(readers, list) else ():
+            if isinstance(reader, str) and not READER.fullmatch(reader):
+                yield Fault(
+                    ("labels", name, "readers"), f"{reader!r:.80} is no reader", "Write user:NAME, role:NAME or all"
+                )
 
 
 def _unknown_labels(tool: str, fields: object, declared: object) -> Iterator[Fault]:

@@ -144,9 +144,10 @@ TEMPLATE = """\
 #mandate = "model"              # strict: every side effect after foreign text is a question; off
 #unattended = "ask"             # deny: with nobody to ask the call is refused, and the model does the rest
 
-# Which models may be told the fields of results that have a label, and who may get them.
+# Which models may be told the fields of results that have a label, and who may read and get them.
 #[labels.personal]
 #models = ["ollama/*"]          # other models are told a placeholder
+#readers = ["role:hr"]          # others see [personal] in the record of a run
 #receivers = ["*@corp.example"] # a call that sends elsewhere asks
 #otherwise = "mask"             # refuse: the request fails where a model may not be told a value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -13,7 +13,7 @@ from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
 from ..core.message import Message, UserMessage
 from ..core.model import Request
-from ..core.run.record import CallCompleted
+from ..core.run.record import CallCompleted, Entry
 from ..dialects.base import ApiDialect
 from ..dialects.transcode.transcode import find
 from ..journal.recording import RunState
@@ -41,17 +41,20 @@ class Added(Struct, frozen=True, kw_only=True):
     to_review: bool = False
 
 
-async def case_of(journal: Journal, run_id: str) -> Added:
+async def case_of(
+    journal: Journal, run_id: str, seen: Callable[[Sequence[Entry]], Sequence[Entry]] = lambda entries: entries
+) -> Added:
     """A run as a case: question and history, its calls as what is right, and what came back as results.
 
     Args:
         journal: has the run.
         run_id: the run. Secret values that the record does not have are not in the case either.
+        seen: gives the entries of the run as the person who adds the case may see them.
 
     Raises:
         UsageError: nobody asked anything in the run, or the case is too large.
     """
-    entries = await journal.read(run_id)
+    entries = seen(await journal.read(run_id))
     try:
         started = RunState(entries).beginning()
     except JournalError:

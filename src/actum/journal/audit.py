@@ -29,7 +29,7 @@ nobody knows whose it is, what it did, or when.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
@@ -176,16 +176,29 @@ def _words(line: AuditLine) -> str:
     return "\n".join(said).casefold()
 
 
-async def audit(journal: Journal, wanted: Wanted | None = None) -> AsyncIterator[AuditLine]:
+def _as_it_is(entries: Sequence[Entry]) -> Sequence[Entry]:
+    return entries
+
+
+async def audit(
+    journal: Journal,
+    wanted: Wanted | None = None,
+    seen: Callable[[Sequence[Entry]], Sequence[Entry]] = _as_it_is,
+) -> AsyncIterator[AuditLine]:
     """The lines that are wanted, run by run in the order in which the runs began; those that are missing in the list of
     runs come last.
 
     Every run is read, one at a time: one that began long ago may have gone on since.
+
+    Args:
+        journal: the journal.
+        wanted: which lines.
+        seen: gives the entries of a run as the reader may see them.
     """
     wanted = wanted or Wanted()
     for run_id in [wanted.run] if wanted.run else await _runs_of(journal, wanted.tenant):
         entries = await journal.read(run_id, tenant=wanted.tenant)
-        for line in audit_lines(run_id, entries, journal.record_kinds):
+        for line in audit_lines(run_id, seen(entries), journal.record_kinds):
             if wanted.fits(line):
                 yield line
         # A journal in memory may have dropped the run meanwhile.

@@ -42,7 +42,8 @@ LOOKS_MAX = 4
 
 
 class EntryLine(Struct, frozen=True, tag_field="type", tag="entry", omit_defaults=True):
-    """An entry of a run. The payload is the text that was stored; `payload_hex` where the bytes are no text."""
+    """An entry of a run. The payload is the text that was stored; `payload_hex` where the bytes are no text. `masked`
+    says that the payload is what a reader may see of it: the chain can be checked, and this text can not."""
 
     run: str
     number: int
@@ -53,6 +54,7 @@ class EntryLine(Struct, frozen=True, tag_field="type", tag="entry", omit_default
     payload: str = ""
     payload_hex: str = ""
     format: int = 1
+    masked: bool = False
 
 
 class HeadLine(Struct, frozen=True, tag_field="type", tag="head"):
@@ -106,6 +108,8 @@ class Report(Struct, kw_only=True):
         signed: signed heads in the ledger.
         by_key: the ledger was checked with its key.
         unread: records of another format than this version reads: their bytes were checked, not what they say.
+        masked: exported records without values that a reader may not see: their place in the chain was checked, not
+            what they say.
         problems: what is wrong, one sentence each; empty when nothing is.
     """
 
@@ -115,6 +119,7 @@ class Report(Struct, kw_only=True):
     signed: int = 0
     by_key: bool = False
     unread: int = 0
+    masked: int = 0
     problems: list[str] = []
 
 
@@ -126,7 +131,16 @@ def entry_line(run_id: str, entry: Entry) -> EntryLine:
         text, bare = "", entry.payload.hex()
     at = entry.at if math.isfinite(entry.at) else -1.0  # damaged, and JSON has no other numbers
     return EntryLine(
-        run_id, entry.number, at, entry.salt.hex(), entry.digest.hex(), entry.head.hex(), text, bare, entry.format
+        run_id,
+        entry.number,
+        at,
+        entry.salt.hex(),
+        entry.digest.hex(),
+        entry.head.hex(),
+        text,
+        bare,
+        entry.format,
+        entry.masked,
     )
 
 
@@ -274,6 +288,7 @@ def _check_run(
     report.problems += dict.fromkeys(problem for found in against for problem in found)
     unread = [entry for entry, record in zip(entries, records, strict=True) if record is None and entry.is_sealed]
     report.unread += sum(entry.format != FORMAT for entry in unread)
+    report.masked += sum(entry.masked for entry in entries)
     report.runs += 1
     report.entries += len(entries)
     report.heads += len(heads)
@@ -440,6 +455,7 @@ def _entry(line: EntryLine) -> Entry:
         bytes.fromhex(line.digest),
         bytes.fromhex(line.head),
         line.format,
+        line.masked,
     )
 
 

@@ -1,4 +1,4 @@
-"""Labels on values of results, such as `personal`: which models may be told the values, and which receivers. Pure.
+"""Labels on values of results, such as `personal`: which models, receivers and readers may have the values. Pure.
 
 A result says which of its fields have a label (`ToolResult.labels`); it is marked when it is written down, by the
 definition of the tool that was called. So a later turn and another agent keep the label.
@@ -32,6 +32,7 @@ from ..core.message import Message, Reply, ToolMessage, Transcript, UserMessage
 from ..core.tool import Tool
 from .origins import is_trusted_field, trusted_fields
 
+READER = re.compile(r"(?:role|user):.+|all")
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 DEPTH_MAX = 64
 """Deeper values of a labelled result are hidden as a whole."""
@@ -51,12 +52,15 @@ class Label(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         models: patterns of the names of models that may be told the values, such as `ollama/*`; None for all.
+        readers: who may see the values in the record of a run: `role:hr`, `user:ann`, `all`; None for everybody who may
+            see the run. For others a mask takes the place of the values; see `policy.record_mask`.
         receivers: patterns of the receivers that may get the values, such as `*@corp.example`; empty for nobody, so
             that a person is asked.
         otherwise: what another model is told: a placeholder (`mask`), or nothing, since the request fails (`refuse`).
     """
 
     models: Sequence[str] | None = None
+    readers: Sequence[str] | None = None
     receivers: Sequence[str] = ()
     otherwise: Literal["mask", "refuse"] = "mask"
 
@@ -65,9 +69,19 @@ class Label(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         name = model.lower().replace(":", "/")
         return self.models is None or any(fnmatchcase(name, each.lower().replace(":", "/")) for each in self.models)
 
+    def may_read(self, principal: str, roles: Sequence[str] = ()) -> bool:
+        """Whether somebody may see the values in the record of a run.
 
-UNKNOWN = Label(models=())
-"""What holds for a label on record that is not declared any more: no model is told the values."""
+        Args:
+            principal: who reads; empty where nobody knows.
+            roles: the roles of the reader.
+        """
+        names = {"all", *([f"user:{principal}"] if principal else ()), *(f"role:{role}" for role in roles)}
+        return self.readers is None or not names.isdisjoint(self.readers)
+
+
+UNKNOWN = Label(models=(), readers=())
+"""What holds for a label on record that is not declared any more: no model is told the values, and no reader."""
 
 
 def check_labels(labels: Mapping[str, Label], used: Mapping[str, Mapping[str, str]]) -> None:
@@ -78,9 +92,16 @@ def check_labels(labels: Mapping[str, Label], used: Mapping[str, Mapping[str, st
         used: the labels of tools: by the name of the tool, the label of each field.
 
     Raises:
-        UsageError: a label has a bad name, or nobody declared it.
+        UsageError: a label has a bad name or a reader that is none, or nobody declared it.
     """
-    for name in labels:
+    for name, label in labels.items():
+        for reader in label.readers or ():
+            if not READER.fullmatch(reader):
+                raise UsageError(
+                    "label {name!r}: {reader!r} is no reader: write user:NAME, role:NAME or all",
+                    name=name,
+                    reader=reader,
+                )
         if not NAME.fullmatch(name):
             raise UsageError(
                 "label {name!r}: use up to 32 small letters, digits, '_' or '-', a letter first", name=name
@@ -166,7 +187,7 @@ class Labelling:
 
     def _without_echoes(self, message: ToolMessage) -> ToolMessage:
         """A result in which hidden values are placeholders, where a tool repeats what it was given."""
-        echoed = {_written(value): place for place, value in self._values.items() if len(_written(value)) >= INSIDE_MIN}
+        echoed = {as_text(value): place for place, value in self._values.items() if len(as_text(value)) >= INSIDE_MIN}
         if not echoed:
             return message
         if self._echoes is None:
@@ -179,7 +200,7 @@ class Labelling:
         result = message.result
         error = None if result.error is None else structs.replace(result.error, message=without(result.error.message))
         content = [TextPart(without(each.text)) if isinstance(each, TextPart) else each for each in result.content]
-        value = result.structured if result.structured is UNSET else _each_text(result.structured, without)
+        value = result.structured if result.structured is UNSET else each_text(result.structured, without)
         new = structs.replace(result, error=error, content=tuple(content), structured=value)
         return message if new == result else structs.replace(message, result=new)
 
@@ -187,7 +208,7 @@ class Labelling:
         """Take in the labelled values of a result, so that they are found in arguments as they are."""
         for field, name in result.labels.items():
             known = self._known.setdefault(name, set())
-            known.update(_written(value).lower() for _, value in _labelled(result, {field: name}))
+            known.update(as_text(value).lower() for _, value in labelled_values(result, {field: name}))
 
     def filled(self, arguments: JsonObject) -> JsonObject:
         """Arguments with the values in the place of the placeholders; the same object where there are none."""
@@ -206,7 +227,7 @@ class Labelling:
             return value
         if value in self._values:
             return self._values[value]
-        return _PLACE.sub(lambda found: _written(self._values.get(found[0], found[0])), value)
+        return _PLACE.sub(lambda found: as_text(self._values.get(found[0], found[0])), value)
 
     def barred(self, tool: Tool, arguments: JsonObject) -> str:
         """The label whose values a call may give to somebody who may not have them; empty where there is none.
@@ -312,12 +333,12 @@ def _replaced(
     return value
 
 
-def _each_text(value: Json, told: Callable[[str], str]) -> Json:
+def each_text(value: Json, told: Callable[[str], str]) -> Json:
     """A value with other texts; a number that is told otherwise becomes a text."""
     if isinstance(value, dict):
-        return {told(name): _each_text(each, told) for name, each in value.items()}
+        return {told(name): each_text(each, told) for name, each in value.items()}
     if isinstance(value, list):
-        return [_each_text(each, told) for each in value]
+        return [each_text(each, told) for each in value]
     if isinstance(value, str):
         return told(value)
     if value is None or isinstance(value, bool):
@@ -325,7 +346,7 @@ def _each_text(value: Json, told: Callable[[str], str]) -> Json:
     return value if (text := told(dumps(value))) == dumps(value) else text
 
 
-def _labelled(result: ToolResult, fields: Mapping[str, str]) -> list[tuple[str, Json]]:
+def labelled_values(result: ToolResult, fields: Mapping[str, str]) -> list[tuple[str, Json]]:
     """The labelled values of a result, each with its label."""
     found: list[tuple[str, Json]] = []
 
@@ -356,10 +377,11 @@ def _texts(value: Json) -> Iterator[str]:
         elif isinstance(item, list):
             waiting += item
         elif item is not None:
-            yield _written(item)
+            yield as_text(item)
 
 
-def _written(value: Json) -> str:
+def as_text(value: Json) -> str:
+    """A text as it is, and another value as JSON."""
     return value if isinstance(value, str) else dumps(value)
 
 

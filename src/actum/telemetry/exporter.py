@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Clock, Journal
+from ..core.run.record import Entry
 from ..core.stored.passed import PassedRequest, PassedRequests
 from ..journal.timeline import Timeline
 from ..transport.fetcher import Fetcher
@@ -72,6 +73,7 @@ class SpanExporter:
         table: what the settings say.
         clock: the time.
         count: is told how many spans were sent, failed or dropped.
+        seen: gives the entries of a run as the collector may see them.
     """
 
     def __init__(
@@ -82,7 +84,9 @@ class SpanExporter:
         table: TelemetryTable,
         clock: Clock,
         count: Callable[[Outcome, int], None] = lambda outcome, number: None,
+        seen: Callable[[Sequence[Entry]], Sequence[Entry]] = lambda entries: entries,
     ) -> None:
+        self._seen = seen
         self._journal, self._collector, self._fetcher = journal, collector, fetcher
         self._table, self._clock, self._count = table, clock, count
         self._said = SpanContent(content=table.content, users=table.users)
@@ -206,7 +210,7 @@ class SpanExporter:
         return outcome != "failed"
 
     async def _spans(self, run_id: str) -> list[TraceSpan]:
-        found = spans_of(run_id, Timeline(await self._journal.read(run_id)), self._said)
+        found = spans_of(run_id, Timeline(self._seen(await self._journal.read(run_id))), self._said)
         return [span for span in found if self._is_sampled(span.trace_id)]
 
     def _is_sampled(self, trace: str) -> bool:

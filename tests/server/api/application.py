@@ -13,7 +13,7 @@ import httpx
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from actum import Agent, Context, tool
+from actum import Agent, Context, Label, tool
 from actum.call.limits.limits import Limits
 from actum.core.call import ToolCall
 from actum.core.errors import ToolError
@@ -65,6 +65,7 @@ CALLERS: Mapping[str, Identity] = {
     "root": ADMIN,
     "none": NOBODY,
     "narrow": Narrow(principal="ann", key_id="k-narrow", scopes=("tools", "runs")),
+    "hella": Identity(principal="hella", key_id="k-hella", scopes=ALL_SCOPES, roles=("hr",)),
     "boss-ann": Identity(principal="ann", scopes=("approve",)),
     "zoe": Identity(principal="zoe", scopes=("approve",)),
     "user": Identity(principal="ann", scopes=("tools", "runs"), speaks_for="user"),
@@ -246,13 +247,21 @@ async def application(
     workflows: Mapping[str, Workflow] | None = None,
     secrets: KeptSecrets | None = None,
     features: FeatureSet = NO_FEATURES,
+    labels: Mapping[str, Label] | None = None,
 ) -> AsyncIterator[WebApplication]:
     """A server with some tools and an agent called `desk`."""
     bank = bank or Bank()
     journal = journal or MemoryJournal()
     await journal.stores.migrate(TITLES.name, TITLES.all_migrations)
-    runner = Runner(bank.tools, name="api", policy=policy or NoDrop(), limits=limits, journal=journal)  # type: ignore[arg-type]
-    agent = Agent(model or answering("Hello."), bank.tools, name="desk", policy=policy or NoDrop(), journal=journal)  # type: ignore[arg-type]
+    runner = Runner(bank.tools, name="api", policy=policy or NoDrop(), limits=limits, journal=journal, labels=labels)  # type: ignore[arg-type]
+    agent = Agent(
+        model or answering("Hello."),
+        bank.tools,  # type: ignore[arg-type]
+        name="desk",
+        policy=policy or NoDrop(),
+        journal=journal,
+        labels=labels,
+    )
     door = ApiRoutes(
         runner,
         GivenAgents({"desk": agent}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 from starlette.types import Message
@@ -69,7 +70,8 @@ async def stream_of(
     """The stream of a run, for a client that has the events up to one."""
     clock = clock or FakeClock()
     recorded = await Records(journal, clock).run(run_id, Identity(principal="ann"))
-    return EventStream(run_events(JournalWatch(journal, clock), recorded, after), clock)
+    mask = partial(Records(journal, clock).mask, Identity(principal="ann"))
+    return EventStream(run_events(JournalWatch(journal, clock), recorded, after, mask=mask), clock)
 
 
 async def test_a_silent_stream_sends_a_comment_every_15_seconds(paused: tuple[MemoryJournal, str]) -> None:

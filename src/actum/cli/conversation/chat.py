@@ -337,7 +337,7 @@ class Chat:
 
     async def _show_run(self, wanted: str) -> int:
         run = await find_run(self._journal, wanted)
-        await show_recorded(self._terminal, self._journal, run.run_id)
+        await show_recorded(self._terminal, self._journal, run.run_id, self._agent.runner.labels)
         return DONE
 
     def _new(self, _: str) -> None:

@@ -212,7 +212,7 @@ async def _evening(terminal: Terminal, folder: Path) -> list[str]:
         failed = await play(terminal, agent, SCENES)
     (shown,) = [run for run in await agent.journal.runs() if run.question == ON_RECORD]
     terminal.text(("\nEverything is on record; this is the parcel's:", "bold"))
-    await show_recorded(terminal, agent.journal, shown.run_id)
+    await show_recorded(terminal, agent.journal, shown.run_id, agent.runner.labels)
     return failed
 
 

@@ -207,7 +207,7 @@ def _service(
     return doors.McpService(
         loaded,
         prompts=prompts,
-        resources=[*resources, *([doors.own_runs(journal)] if runs else [])],
+        resources=[*resources, *([doors.own_runs(journal, settings.labels)] if runs else [])],
         name=name,
         version=version_of("actum"),
         instructions=settings.instructions,
@@ -217,6 +217,7 @@ def _service(
         journal=journal,
         who=local(settings),
         keys=mcp_keys(settings, os.environ),
+        labels=settings.labels,
     )
 
 

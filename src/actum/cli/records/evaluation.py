@@ -32,6 +32,7 @@ from ...evals.scorer import CORRECT, CORRECT_SCORING, Scoring, scoring_of
 from ...evals.written import exported, junit, markdown, names_told, read_exported
 from ...journal.comparison import compare as compare_runs
 from ...journal.named import find_run
+from ...policy.record_mask import reader_mask
 from .. import loading, options
 from ..exit_codes import DONE, FAILED, PAUSED
 from ..language import tr
@@ -61,14 +62,14 @@ def add(
 
     async def command() -> list[bytes]:
         known = {case.id for case in read_cases(to)} if to.exists() else set()
-        lines = []
-        async with options.journal(options.read(journal=journal)) as opened:
+        lines, settings = [], options.read(journal=journal)
+        async with options.journal(settings) as opened:
             for named in runs:
                 run_id = await latest_run(opened) if named == "last" else (await find_run(opened, named)).run_id
                 if run_id in known:
                     raise UsageError("{file} has the run {run} already", file=to, run=run_id)
                 known.add(run_id)
-                added = await case_of(opened, run_id)
+                added = await case_of(opened, run_id, reader_mask(settings.labels, who()).of_run)
                 lines.append(msgspec.json.encode(added.case) + b"\n")
                 if added.opened:
                     terminal.note(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Annotated
 
@@ -29,6 +30,7 @@ from ...journal.mismatch import mismatch, summary
 from ...journal.named import find_run
 from ...memory.feature import FEATURE as MEMORY
 from ...memory.notes import Kept
+from ...policy.record_mask import RecordMask, reader_mask
 from ...runs.administration import put_on_record
 from ...server.api.runs.comparing import OPERATIONS as COMPARING
 from ...server.api.runs.operations import OPERATIONS as RUNS
@@ -58,13 +60,16 @@ PAYLOAD_MAX = 400
 
 @app.command("show")
 def show(run_id: RunArgument = "last", as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
-    """Show a run's records as they are stored: number, time, head of the chain, bytes."""
-    terminal = Terminal()
+    """Show a run's records as they are stored: number, time, head of the chain, bytes.
 
-    async def command() -> tuple[str, list[Entry]]:
-        async with options.journal(options.read(journal=journal)) as opened:
+    Values with a label that you may not read are masked.
+    """
+    terminal, settings = Terminal(), options.read(journal=journal)
+
+    async def command() -> tuple[str, Sequence[Entry]]:
+        async with options.journal(settings) as opened:
             run = await find_run(opened, run_id)
-            return run.run_id, await opened.read(run.run_id)
+            return run.run_id, reader_mask(settings.labels, who()).of_run(await opened.read(run.run_id))
 
     found, entries = asyncio.run(command())
     for entry in entries:
@@ -80,22 +85,23 @@ def tail(
     journal: JournalFlag = "",
 ) -> int:
     """Follow a run while another process drives it, until it ends, waits, or is interrupted."""
-    terminal = Terminal()
+    terminal, settings = Terminal(), options.read(journal=journal)
+    masks: defaultdict[str, RecordMask] = defaultdict(lambda: reader_mask(settings.labels, who()))
 
     async def command() -> int:
-        async with options.journal(options.read(journal=journal)) as opened:
+        async with options.journal(settings) as opened:
             clock = SystemClock()
             if every:
                 terminal.note("Following every run; Ctrl-C ends.")
                 async for found, entry in follow_all(opened, clock):
-                    show_entry(terminal, found, entry, as_json=as_json, named=True)
+                    show_entry(terminal, found, masks[found].take(entry), as_json=as_json, named=True)
                 return DONE
             run = await find_run(opened, run_id)
             last: Entry | None = None
             chain = Chain()
             async for entry in follow(opened, run.run_id, clock):
                 last = entry
-                show_entry(terminal, run.run_id, entry, as_json=as_json)
+                show_entry(terminal, run.run_id, masks[run.run_id].take(entry), as_json=as_json)
                 problems = chain.take(entry)
                 if entry.is_sealed and _record(entry) is None:
                     problems.append(f"entry {entry.number}: its payload is not a record")

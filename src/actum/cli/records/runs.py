@@ -48,11 +48,11 @@ def show_run(
     journal: JournalFlag = "",
 ) -> None:
     """Show a run as a tree: what was said, called, asked and answered, and when."""
-    terminal = Terminal()
+    terminal, settings = Terminal(), options.read(journal=journal)
 
     async def command() -> Family:
-        async with options.journal(options.read(journal=journal)) as opened:
-            return await recorded_family(opened, run_id)
+        async with options.journal(settings) as opened:
+            return await recorded_family(opened, run_id, settings.labels)
 
     found = asyncio.run(command())
     if html:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -14,13 +15,15 @@ from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...journal.named import find_run
 from ...journal.timeline import Timeline
+from ...policy.labels import Label
+from ...policy.record_mask import reader_mask
 from ...telemetry.settings import TelemetryTable
 from ...telemetry.spans import SpanContent, TraceSpan, spans_of
 from .. import options
 from ..exit_codes import DONE, FAILED
 from ..options import JournalFlag, JsonFlag, RunArgument
 from ..show import moments
-from ..show.terminal import Terminal
+from ..show.terminal import Terminal, who
 
 app = typer.Typer(help="The spans of runs: show them, send them.", no_args_is_help=True)
 
@@ -37,7 +40,7 @@ def show_spans(run_id: RunArgument = "last", as_json: JsonFlag = False, journal:
 
     async def command() -> list[TraceSpan]:
         async with options.journal(settings) as opened:
-            return await _spans_below(opened, (await find_run(opened, run_id)).run_id, said)
+            return await _spans_below(opened, (await find_run(opened, run_id)).run_id, said, settings.labels)
 
     spans = asyncio.run(command())
     if as_json:
@@ -101,7 +104,12 @@ async def _below(journal: Journal, run_id: str) -> list[str]:
     return [run_id, *[each for child in children for each in await _below(journal, child.run_id)]]
 
 
-async def _spans_below(journal: Journal, run_id: str, said: SpanContent) -> list[TraceSpan]:
-    """The spans of a run, and of the runs that its calls began."""
-    runs = await _below(journal, run_id)
-    return [span for each in runs for span in spans_of(each, Timeline(await journal.read(each)), said)]
+async def _spans_below(
+    journal: Journal, run_id: str, said: SpanContent, labels: Mapping[str, Label]
+) -> list[TraceSpan]:
+    """The spans of a run, and of the runs that its calls began, as the person who types may see them."""
+    found: list[TraceSpan] = []
+    for each in await _below(journal, run_id):
+        entries = reader_mask(labels, who()).of_run(await journal.read(each))
+        found += spans_of(each, Timeline(entries), said)
+    return found

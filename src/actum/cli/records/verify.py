@@ -22,10 +22,11 @@ from ...journal.export import (
 )
 from ...journal.export import run_ids as every_run
 from ...journal.named import find_run
+from ...policy.record_mask import reader_mask
 from .. import options
 from ..exit_codes import DONE, FAILED
 from ..options import JournalFlag, JsonFlag
-from ..show.terminal import Terminal, styled
+from ..show.terminal import Terminal, styled, who
 
 PROBLEMS_MAX = 50
 
@@ -39,19 +40,22 @@ def export(
     every: Annotated[bool, typer.Option("--all", help="Every run.")] = False,
     journal: JournalFlag = "",
 ) -> None:
-    """Print runs as lines of JSON that can be checked without the database: `actum journal verify --file`."""
+    """Print runs as lines of JSON that can be checked without the database: `actum journal verify --file`.
+
+    Values with a label that you may not read are masked.
+    """
     if not run_ids and not every:
         raise UsageError("export what? Name runs, or --all")
-    terminal = Terminal()
+    terminal, settings = Terminal(), options.read(journal=journal)
 
     async def command() -> None:
-        async with options.journal(options.read(journal=journal), older=True) as opened:
+        async with options.journal(settings, older=True) as opened:
             if every:
                 found = await every_run(opened)
             else:
                 found = [(await find_run(opened, run_id)).run_id for run_id in run_ids or []]
             for run_id in found:
-                for entry in await opened.read(run_id):
+                for entry in reader_mask(settings.labels, who()).of_run(await opened.read(run_id)):
                     terminal.json(entry_line(run_id, entry))
                 for line in await row_lines(opened, run_id):
                     terminal.json(line)
@@ -122,6 +126,12 @@ def _show(terminal: Terminal, report: Report) -> None:
             "{unread} records are of a format that this version of actum does not read: their bytes "
             "were checked, not what they say.",
             unread=report.unread,
+        )
+    if report.masked:
+        terminal.note(
+            "{masked} records were exported without values that a reader may not see: their place in the "
+            "chain was checked, not what they say.",
+            masked=report.masked,
         )
     if not report.heads and not report.by_key and not report.problems:
         terminal.note("Without a key or exported heads, a run that was rewritten as a whole can not be told.")

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from ...core.clock import SystemClock
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
+from ...policy.record_mask import reader_mask
 from ...telemetry.exporter import Collector, Outcome, SpanExporter
 from ...telemetry.settings import TelemetryTable
 from ...transport.fetcher import Fetcher
@@ -83,7 +84,15 @@ def open_exporter(
     headers()  # says now what is missing
     fetcher = Fetcher(Guard(url), bytes_max=ANSWER_BYTES_MAX, seconds_max=SEND_S)
     collector = Collector(url, headers, _resource(table, environment), encoded)
-    yield SpanExporter(journal, collector, fetcher, table, SystemClock(), count)
+    yield SpanExporter(
+        journal,
+        collector,
+        fetcher,
+        table,
+        SystemClock(),
+        count,
+        lambda entries: reader_mask(settings.labels).of_run(entries),  # who reads at the collector, nobody knows
+    )
 
 
 def _keep_what_is_the_persons(settings: Settings, table: TelemetryTable, environment: Mapping[str, str]) -> None:

@@ -821,6 +821,8 @@ class Entry(Struct, frozen=True, gc=False):
         digest: SHA-256 over salt and payload.
         head: SHA-256 over the previous head, number, time and digest.
         format: the format in which the record was written; no hash covers this number. See `FORMAT`.
+        masked: the payload is what a reader may see of the record (`policy.record_mask`), and has no salt. The digest
+            is that of the record, so that the chain still checks.
     """
 
     number: int
@@ -830,11 +832,12 @@ class Entry(Struct, frozen=True, gc=False):
     digest: bytes
     head: bytes
     format: int = FORMAT
+    masked: bool = False
 
     @property
     def is_sealed(self) -> bool:
-        """Whether the payload is there and is the one that was sealed."""
-        return bool(self.payload) and hashlib.sha256(self.salt + self.payload).digest() == self.digest
+        """Whether the payload is there and is the one that was sealed, or what a reader may see of that."""
+        return bool(self.payload) and (self.masked or hashlib.sha256(self.salt + self.payload).digest() == self.digest)
 
     @property
     def record(self) -> Record:

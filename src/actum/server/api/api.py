@@ -203,7 +203,7 @@ class Api:
         self.agents = agents
         self.clock = clock
         self.journal = runner.journal
-        self.records = Records(runner.journal, clock)
+        self.records = Records(runner.journal, clock, runner.labels)
         self.watch = JournalWatch(runner.journal, clock)
         self.work = Work()
         tasking = tasking or Tasking(TaskQueue(runner.journal, clock=clock, can_build=lambda _: False))

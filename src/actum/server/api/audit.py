@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, Struct
 
 from ...core.identity import Identity
-from ...core.interfaces import Journal
 from ...features.command import Command, CommandOption
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...journal.audit import DECISIONS, AuditDecision, AuditLine, Wanted, audit, audit_lines
@@ -61,16 +60,17 @@ class AuditPage(CheckedPart[AuditLine], frozen=True, kw_only=True):
 async def list_audit(api: Api, asked: ApiRequest[AuditQuery, None]) -> ApiReply:
     """The lines of the audit of the caller's tenant."""
     if asked.by_operator:
-        return ApiReply(await _in_journal(api.journal, _wanted(asked.query, asked.tenant)))
+        return ApiReply(await _in_journal(api.records, _wanted(asked.query, asked.tenant), asked.who))
     lines, following = await _lines(api.records, asked.query, asked.who)
     return ApiReply(AuditPage(items=tuple(lines), next=following))
 
 
-async def _in_journal(journal: Journal, wanted: Wanted) -> AuditPage:
+async def _in_journal(records: Records, wanted: Wanted, who: Identity) -> AuditPage:
     """All lines that are wanted, for the operator of this machine: in the order of time, and found by the runs
     themselves, with what can not be read.
     """
-    lines = sorted([line async for line in audit(journal, wanted)], key=lambda line: line.at)
+    found = audit(records.journal, wanted, lambda entries: records.mask(who).of_run(entries))
+    lines = sorted([line async for line in found], key=lambda line: line.at)
     problems = [f"run {line.run} can not be read: {line.text}" for line in lines if line.decision == "damaged"]
     return AuditPage(items=tuple(lines), next=None, problems=tuple(problems))
 
@@ -111,7 +111,7 @@ async def _lines(records: Records, query: AuditQuery, who: Identity) -> tuple[li
         runs = [run.run_id for run in page]
     read = 0
     for run_id in runs[:AUDIT_RUNS]:
-        entries = await records.entries(run_id, who)
+        entries = records.mask(who).of_run(await records.entries(run_id, who))
         read += len(entries)
         for index, line in enumerate(audit_lines(run_id, entries, records.journal.record_kinds)):
             if index < skipped or not wanted.fits(line):

@@ -5,15 +5,16 @@ What is another tenant's, or another user's, is not there: found and not found a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
 
-from ...call.asking.inbox import record_expired
+from ...call.asking.inbox import InboxItem, record_expired, waiting_items
 from ...core.errors import JournalError, UsageError
 from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
+from ...core.json import JsonObject
 from ...core.run.ending import is_last
 from ...core.run.record import Entry, Started, TaskQueued
 from ...core.run.summary import RunSummary, summary_of
@@ -22,9 +23,12 @@ from ...features.operation import ApiRequest
 from ...features.refusal import Refusal, not_found
 from ...journal.conversations import as_they_stand
 from ...journal.recording import RunState
+from ...policy.labels import Label
+from ...policy.record_mask import RecordMask, reader_mask
 from ...runs.recorded import is_run_id
 from ..scopes import allows
 
+NO_LABELS: Mapping[str, Label] = {}
 PROBLEMS_MAX = 10
 """The most problems of the record that are told beside what a command shows."""
 POLL_S = 0.2
@@ -78,11 +82,41 @@ class Records:
     Args:
         journal: the journal.
         clock: says when to look again.
+        labels: what the labels of values mean: who may read them.
     """
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
+    def __init__(self, journal: Journal, clock: Clock, labels: Mapping[str, Label] = NO_LABELS) -> None:
         self.journal = journal
         self.clock = clock
+        self._labels = labels
+
+    def mask(self, who: Identity) -> RecordMask:
+        """What hides values with a label from a caller, in the record of one run."""
+        return reader_mask(self._labels, who.principal, who.roles)
+
+    def shown(self, recorded: Recorded, who: Identity) -> Recorded:
+        """A run as a caller may see its record: to be shown, and not to go on with."""
+        entries = self.mask(who).of_run(recorded.entries)
+        return recorded if entries is recorded.entries else _recorded(recorded.run_id, entries)
+
+    def shown_object(self, recorded: Recorded, value: JsonObject, who: Identity) -> JsonObject:
+        """A value that a run's record names and does not hold, as a caller may see it."""
+        mask = self.mask(who)
+        mask.of_run(recorded.entries)
+        return {name: mask.value(each) for name, each in value.items()}
+
+    async def shown_waiting(self, items: Sequence[InboxItem], who: Identity) -> list[InboxItem]:
+        """What waits for persons, as a caller may see it: to be shown, and not to be answered."""
+        if not self._labels:
+            return list(items)
+        run_ids = dict.fromkeys(item.run.run_id for item in items)
+        entries = await self.journal.read_each(list(run_ids))
+        shown = {
+            waits.asked.id: waits
+            for item in {item.run.run_id: item for item in items}.values()
+            for waits in waiting_items(item.run, self.mask(who).of_run(entries.get(item.run.run_id, ())))
+        }
+        return [shown.get(item.asked.id, item) for item in items]
 
     async def entries(self, run_id: str, who: Identity, after: int = -1) -> list[Entry]:
         """The entries of a run of the caller's tenant; none where there is no such run."""

@@ -36,6 +36,8 @@ from ...core.run.record import Started
 from ...core.tool import Tool
 from ...journal.recording import CallRef, RunState
 from ...kinds import Unclear, open_under
+from ...policy.labels import Label
+from ...policy.record_mask import reader_mask
 from ...protocols.mcp.content import ANY_TYPE
 from ...toolsets.function.function import FunctionTool
 from ...toolsets.function.returned import result_of
@@ -283,10 +285,14 @@ class Resources:
         return NOTHING
 
 
-def own_runs(journal: Journal) -> Resource:
+def own_runs(journal: Journal, labels: Mapping[str, Label] | None = None) -> Resource:
     """The runs of a journal at `actum://runs/<id>`: the question, the calls, and their results.
 
-    A run is shown only to its own user.
+    A run is shown only to its own user, without values with a label that the user may not read.
+
+    Args:
+        journal: the journal.
+        labels: what the labels of values mean.
     """
 
     async def read_run(run_id: str, ctx: Context) -> object:
@@ -294,7 +300,7 @@ def own_runs(journal: Journal) -> Resource:
         started = entries[0].record if entries else None
         if not isinstance(started, Started) or started.user != ctx.user:
             return None
-        recording = RunState(entries)
+        recording = RunState(reader_mask(labels or {}, ctx.principal, ctx.roles).of_run(entries))
         calls: list[Json] = []
         for cause, asked in recording.calls.items():
             for index, call in enumerate(asked):

@@ -44,6 +44,8 @@ from ...core.secrets.store import SecretSource
 from ...core.tool import Tool
 from ...journal.memory import MemoryJournal
 from ...journal.recording import RunState
+from ...policy.labels import Label
+from ...policy.record_mask import reader_mask
 from ...protocols.mcp.content import resource_of
 from ...protocols.mcp.tasks import EXTENSION, Task
 from ...runs.given_tools import Toolish
@@ -155,6 +157,8 @@ class McpService:
             processes serve, or a call is to outlive this one. A random one when it is left out.
         clock: time.
         offer: what tenants have published; each sees and calls its own. None for nothing.
+        labels: what the labels of fields of results mean, as for `Agent`: a client gets no value that its user may not
+            read.
 
     Raises:
         UsageError: two things of one name, or a key that is none.
@@ -179,6 +183,7 @@ class McpService:
         keys: Sequence[bytes] = (),
         clock: Clock | None = None,
         offer: PublishedOffer | None = None,
+        labels: Mapping[str, Label] | None = None,
     ) -> None:
         self.clock: Clock = clock or SystemClock()
         self.journal: Journal = journal or MemoryJournal(self.clock, runs_max=RUNS_KEPT)
@@ -192,6 +197,7 @@ class McpService:
             secrets=secrets,
             clock=self.clock,
             name=name,
+            labels=labels,
         )
         self._sources = self.runner.with_tools([self._prompts, self._resources])
         self.tasks = Tasks(
@@ -441,7 +447,8 @@ class McpService:
             return outcome.handle()
         if isinstance(outcome, NotYet):
             return outcome.told()
-        return call_result(outcome, any_value=client.is_modern)
+        mask = reader_mask(self.runner.labels, who.principal, who.roles)
+        return call_result(mask.result(outcome), any_value=client.is_modern)
 
     def _of_task(self, answer: Answering) -> Handler:
         async def handle(ctx: Context, params: JsonObject) -> JsonObject:

@@ -29,6 +29,7 @@ from ...core.run.pending import Pending
 from ...core.run.record import Entry, InputGiven
 from ...core.run.task_line import line_of
 from ...journal.recording import CallRef, RunState
+from ...policy.record_mask import reader_mask
 from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
 from ...runs.options import Emit
 from ...runs.run import Stopping
@@ -251,7 +252,8 @@ class Tasks:
             tool, result = outcome
             if result.error is not None and result.error.code == "tool_bug":
                 return "failed", "", {"code": INTERNAL_ERROR, "message": result.error.message}
-            return "completed", "", self._tell(tool, result)
+            mask = reader_mask(self._runner.labels, client.who.principal, client.who.roles)
+            return "completed", "", self._tell(tool, mask.result(result))
         waiting = [asked.pending for asked in recording.waiting()]
         askable: list[Pending] = [pending for pending in waiting if client.can_be_asked(pending)]
         if askable and not is_running:

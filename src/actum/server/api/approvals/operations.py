@@ -76,6 +76,7 @@ async def list_approvals(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> A
         found = await _of_run(api, asked.query.run, asked.who)
         return ApiReply(ApprovalPage(items=found, next=None, count=len(found) if asked.query.count else None))
     items, following = await waiting(api.records, asked.query, asked.who)
+    items = await api.records.shown_waiting(items, asked.who)
     count = await count_waiting(api.records, asked.who) if asked.query.count else None
     return ApiReply(ApprovalPage(items=tuple(map(approval_of, items)), next=following, count=count))
 
@@ -87,6 +88,7 @@ async def _in_journal(api: Api, asked: ApiRequest[ApprovalsQuery, None]) -> Appr
         await record_expired(api.journal, [(one.run.run_id, one.asked) for one in found.waiting])
     run_id, tenant = asked.query.run, asked.tenant
     fitting = [one for one in found.waiting if tenant in (None, one.run.tenant) and run_id in ("", one.run.run_id)]
+    fitting = await api.records.shown_waiting(fitting, asked.who)
     problems = tuple(map(str, found.unreadable))
     return ApprovalPage(items=tuple(map(approval_of, fitting)), next=None, problems=problems)
 
@@ -108,7 +110,7 @@ async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
         recorded = await api.records.run(run_id, who, beyond_own=("approve",))
     except Refusal:
         return ()
-    return waiting_in(await api.records.summary(recorded), recorded)
+    return waiting_in(await api.records.summary(recorded), api.records.shown(recorded, who))
 
 
 async def get_approval(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
@@ -126,7 +128,8 @@ async def get_approval(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     if count > 1:
         values = {"count": count - 1}
         told.append(AnswerText("and {count} other calls of the same reply that wait", label="--turn", values=values))
-    return ApiReply(approval_of(item), told=tuple(told))
+    (shown,) = await api.records.shown_waiting([item], asked.who)
+    return ApiReply(approval_of(shown), told=tuple(told))
 
 
 async def answer_approval(api: Api, asked: ApiRequest[None, AnswerBody]) -> ApiReply:

@@ -7,6 +7,7 @@ what waits is asked for as in the list of approvals, and a named run as at `/v1/
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ....core.identity import Identity
 from ....features.operation import AnswerKind, ApiRequest, Events, Operation, StreamEvent
@@ -47,7 +48,7 @@ async def _feed(api: Api, who: Identity, places: dict[str, int], *, deltas: bool
     """
     spoken = api.work.spoken if deltas else None
     async with api.watch.listening({}, who.tenant) as listener:
-        with followed(api.watch, listener, spoken) as runs:
+        with followed(api.watch, listener, spoken, partial(api.records.mask, who)) as runs:
             look = listener.next_look()
             for run_id, after in places.items():
                 try:
@@ -88,8 +89,9 @@ def _lines(news: WatchNews, who: Identity) -> Sequence[RunInfo]:
 async def _waiting(api: Api, who: Identity) -> ApprovalPage:
     """What waits for a person that the caller sees, the oldest first, and how much that is."""
     items, following = await waiting(api.records, ApprovalsQuery(limit=APPROVALS_MAX), who)
+    shown = await api.records.shown_waiting(items, who)
     count = len(items) if following is None else await count_waiting(api.records, who)
-    return ApprovalPage(items=tuple(map(approval_of, items)), next=following, count=count)
+    return ApprovalPage(items=tuple(map(approval_of, shown)), next=following, count=count)
 
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from ....core.errors import JournalError
@@ -12,6 +12,7 @@ from ....core.run.record import Ended, Entry
 from ....features.operation import Events, StreamEvent
 from ....features.refusal import Refusal
 from ....journal.watch import JournalWatch, WatchListener, WatchNews
+from ....policy.record_mask import RecordMask
 from ..records import Recorded, Records
 from ..spoken import SpokenWords, WordsListener
 from .bodies import RunDelta, RunEvent
@@ -28,10 +29,15 @@ class FollowedRuns:
         watch: looks for new entries.
         listener: hears of them.
         spoken: what models are saying; None where the reader does not want that.
+        mask: makes what hides values with a label from the reader, for one run. Of a run that has such values no words
+            are told before they are on record.
     """
 
-    def __init__(self, watch: JournalWatch, listener: WatchListener, spoken: SpokenWords | None) -> None:
+    def __init__(
+        self, watch: JournalWatch, listener: WatchListener, spoken: SpokenWords | None, mask: Callable[[], RecordMask]
+    ) -> None:
         self._kinds = watch.record_kinds
+        self._mask = mask
         self._listener = listener
         self._spoken = spoken
         self._folds: dict[str, EventFold] = {}
@@ -53,7 +59,7 @@ class FollowedRuns:
             The events behind that.
         """
         run_id = recorded.run_id
-        self._folds[run_id] = EventFold(run_id, self._kinds)
+        self._folds[run_id] = EventFold(run_id, self._kinds, self._mask())
         self._listener.behind[run_id] = recorded.entries[-1].number
         if recorded.is_task:
             self._tasks.add(run_id)
@@ -72,7 +78,7 @@ class FollowedRuns:
     def deltas(self) -> Iterator[RunDelta]:
         """The words that came since this was last asked, of runs whose entries the reader has."""
         for run_id, words in self._words.items():
-            if (taken := words.take()) is not None:
+            if (taken := words.take()) is not None and not self._folds[run_id].has_hidden:
                 yield RunDelta(run=run_id, text=taken[0], is_anew=taken[1])
 
     def end(self) -> None:
@@ -97,9 +103,11 @@ class FollowedRuns:
 
 
 @contextmanager
-def followed(watch: JournalWatch, listener: WatchListener, spoken: SpokenWords | None) -> Iterator[FollowedRuns]:
+def followed(
+    watch: JournalWatch, listener: WatchListener, spoken: SpokenWords | None, mask: Callable[[], RecordMask]
+) -> Iterator[FollowedRuns]:
     """A block in which a reader follows runs; the arguments are those of `FollowedRuns`."""
-    runs = FollowedRuns(watch, listener, spoken)
+    runs = FollowedRuns(watch, listener, spoken, mask)
     try:
         yield runs
     finally:
@@ -112,6 +120,8 @@ async def run_events(
     after: int,
     spoken: SpokenWords | None = None,
     below: RunsBelow | None = None,
+    *,
+    mask: Callable[[], RecordMask],
 ) -> Events:
     """The events of a run, with the entries that come, until the run has ended. The id of an event is the number of its
     entry, so that a client goes on with `Last-Event-ID` where it was, at any process that has the journal.
@@ -122,6 +132,7 @@ async def run_events(
         after: the number of the last event that the client has; -1 for none.
         spoken: what models are saying; None where the client does not want that.
         below: finds the runs below; None where the client does not want their events, which have no id.
+        mask: as for `FollowedRuns`.
     """
     own = recorded.run_id
 
@@ -129,7 +140,7 @@ async def run_events(
         return stream_event(event, str(event.number) if event.run == own else "")
 
     async with watch.listening({}, below.tenant if below is not None else None) as listener:
-        with followed(watch, listener, spoken) as runs:
+        with followed(watch, listener, spoken, mask) as runs:
             look = listener.next_look() if below is not None else 0
             for event in runs.begin(recorded, after):
                 yield told(event)

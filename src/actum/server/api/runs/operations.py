@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -259,7 +260,8 @@ async def follow_run(api: Api, asked: ApiRequest[EventsQuery, None]) -> ApiReply
     if recorded.is_over and after >= recorded.entries[-1].number:
         return ApiReply(None, 204)  # tells a browser not to come again
     below = RunsBelow(api.records, recorded.run_id, asked.who) if asked.query.below else None
-    return run_events(api.watch, recorded, after, api.work.spoken if asked.query.deltas else None, below)
+    mask = partial(api.records.mask, asked.who)
+    return run_events(api.watch, recorded, after, api.work.spoken if asked.query.deltas else None, below, mask=mask)
 
 
 async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:
@@ -268,7 +270,10 @@ async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:
     if line.ended is not None and not recorded.is_over:  # the run has ended since it was read
         recorded = await api.records.again(recorded)
     outputs = await outputs_of(api.journal, recorded.state.ended)
-    details = run_details(line, recorded, who, outputs)
+    seen = api.records.shown(recorded, who)
+    if outputs is not None and seen is not recorded:  # those that are kept beside the record, too
+        outputs = api.records.shown_object(recorded, outputs, who)
+    details = run_details(line, seen, who, outputs)
     is_held = bool(await api.journal.held.which([recorded.run_id]))
     return ApiReply(structs.replace(details, stop_reason="held") if is_held else details)
 

@@ -33,7 +33,7 @@ class RunReferences(Struct, frozen=True, kw_only=True):
 async def list_references(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """The references of a run, each checked."""
     run_id = asked.names["id"]
-    state = (await api.records.asked_for(asked, run_id)).state
+    state = api.records.shown(await api.records.asked_for(asked, run_id), asked.who).state
     return ApiReply(
         RunReferences(run=run_id, references=tuple(await checked(api.journal, run_id, references_in(state))))
     )

@@ -42,6 +42,7 @@ from ....core.stored.definitions import TRIED
 from ....journal.recording import CallRef, RunState
 from ....journal.timeline import calls_in
 from ....knowledge.citing.references import references_in
+from ....policy.record_mask import RecordMask
 from ...scopes import allows
 from ..approvals.bodies import waiting_in
 from ..calls import FAILED, SaidCall, call_failure, call_value, said_calls
@@ -180,15 +181,23 @@ class EventFold:
     Args:
         run_id: the run.
         record_kinds: the kinds of records that features bring here.
+        mask: hides values with a label from the reader; None where nothing is hidden.
     """
 
-    def __init__(self, run_id: str, record_kinds: RecordKinds = NO_KINDS) -> None:
+    def __init__(self, run_id: str, record_kinds: RecordKinds = NO_KINDS, mask: RecordMask | None = None) -> None:
         self._run_id = run_id
+        self._mask = mask
         self._record_kinds = record_kinds
         self._tools: dict[CallRef, str] = {}
 
+    @property
+    def has_hidden(self) -> bool:
+        """Whether the entries so far have a value that is hidden from the reader."""
+        return self._mask is not None and self._mask.has_hidden
+
     def take(self, entry: Entry) -> RunEvent:
         """The event of an entry. Every entry has to be given, from the first."""
+        entry = entry if self._mask is None else self._mask.take(entry)
         try:
             record = entry.record
         except JournalError:

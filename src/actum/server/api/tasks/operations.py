@@ -15,7 +15,7 @@ from ....core.run.task import TaskLine
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
 from ....journal.lists import read_cursor, write_cursor
-from ....tasks.queue import RESULT_BYTES_MAX, TaskView
+from ....tasks.queue import RESULT_BYTES_MAX, TaskView, view_of
 from ...scopes import allows
 from ..approvals.bodies import Approval, waiting_in
 from ..calls import FAILED, call_failure, call_value
@@ -58,7 +58,19 @@ async def get_result(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
         view = await api.tasks.look(asked.names["id"], tenant=asked.tenant, principal=_principal(who))
     except UnknownName:
         raise not_found("task") from None
-    return ApiReply(TaskResult(result=_result(view)))
+    return ApiReply(TaskResult(result=_result(await _seen(api, view, who))))
+
+
+async def _seen(api: Api, view: TaskView, who: Identity) -> TaskView:
+    """A task as the caller may see it: without values with a label that the caller may not read."""
+    run_id = view.line.run_id
+    entries = await api.journal.read(run_id)
+    mask = api.records.mask(who)
+    shown = mask.of_run(entries)
+    if shown is entries:
+        return view
+    outputs = None if view.outputs is None else {name: mask.value(each) for name, each in view.outputs.items()}
+    return replace(view_of(run_id, shown, view.progress), outputs=outputs)
 
 
 async def list_tasks(api: Api, asked: ApiRequest[TasksQuery, None]) -> ApiReply:
@@ -152,11 +164,12 @@ def task_info(line: TaskLine, who: Identity) -> TaskInfo:
 
 
 async def _details(api: Api, view: TaskView, who: Identity) -> TaskDetails:
+    view = await _seen(api, view, who)
     line, result = view.line, view.result
     waiting: tuple[Approval, ...] = ()
     if view.waiting:
         recorded = await api.records.run(line.run_id, who)
-        waiting = waiting_in(await api.records.summary(recorded), recorded)
+        waiting = waiting_in(await api.records.summary(recorded), api.records.shown(recorded, who))
     info = task_info(line, who)
     told = _result(view)
     size = len(msgspec.json.encode(told)) if told is not None else 0

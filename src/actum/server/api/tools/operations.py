@@ -201,7 +201,7 @@ async def told(api: Api, who: Identity, run_id: str, tool: str, outcome: CallOut
     """
     if outcome.is_waiting:
         recorded = await api.records.run(run_id, who)
-        waiting = waiting_in(await api.records.summary(recorded), recorded)
+        waiting = waiting_in(await api.records.summary(recorded), api.records.shown(recorded, who))
         first = waiting[0].id if waiting else ""
         return ApiReply(CallWaits(run=run_id, approval=first, approvals=waiting), 202, f"/v1/runs/{run_id}")
     result = outcome.result
@@ -209,6 +209,7 @@ async def told(api: Api, who: Identity, run_id: str, tool: str, outcome: CallOut
         if outcome.reason in _BUSY:
             raise Refusal(429, outcome.reason, outcome.text, run=run_id, effect="none", retry_after=60.0)
         result = ToolResult(CALL, error=not_made(outcome.reason, outcome.text))
+    result = api.records.mask(who).result(result)
     error = result.error
     if error is not None:
         refusal = call_refusal(error, run_id)

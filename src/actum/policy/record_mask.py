@@ -1,0 +1,230 @@
+"""What a reader may see of the record of a run: values with a label are masked for those who may not see them. Pure.
+
+In the place of a value is `[personal]`, in the result that brought it, and wherever the record says the value again
+word for word: in arguments, questions, later results, values of a workflow and the words of the model. A value that a
+model says in other words is not found. A text of fewer than `INSIDE_MIN` characters is masked in its own result alone.
+
+The record itself stays as it is, and so does its chain: a masked entry keeps the number, the time, the digest and the
+head of the entry. So the chain over what a reader sees still checks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct, structs
+
+from ..core.call import ToolResult
+from ..core.errors import JournalError
+from ..core.json import Json, dumps
+from ..core.run.pending import Pending
+from ..core.run.record import Entry, Record
+from .labels import INSIDE_MIN, UNKNOWN, Label, as_text, each_text, labelled_values, masked
+
+MASKED = "[masked]"
+"""What a question says in the place of a value that it repeats in part."""
+_MARK = b'"labels":{'
+"""What the stored bytes of a record with a labelled result have in them."""
+SAID = frozenset(
+    [
+        "arguments",
+        "asked_for",
+        "body",
+        "call",
+        "calls",
+        "content",
+        "covers",
+        "detail",
+        "door",
+        "error",
+        "extras",
+        "fault",
+        "fixed",
+        "handed",
+        "history",
+        "inputs",
+        "instructions",
+        "mandate",
+        "message",
+        "opened_outside",
+        "origins",
+        "outputs",
+        "pending",
+        "problems",
+        "raw",
+        "reasoning",
+        "received",
+        "repairs",
+        "reply",
+        "request",
+        "result",
+        "risk",
+        "said",
+        "state",
+        "structured",
+        "summary",
+        "text",
+        "url",
+        "value",
+        "values",
+        "variables",
+    ]
+)
+"""The fields of records, and of what is in records, that repeat what somebody said. All others are names, kinds and
+numbers of our own."""
+
+
+class RecordMask:
+    """Masks the records of one run for one reader. Entries are given in order.
+
+    Args:
+        hides: says whether the values of a label are hidden from the reader.
+    """
+
+    def __init__(self, hides: Callable[[str], bool]) -> None:
+        self._hides = hides
+        self._masks: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+        self._has_hidden = False
+
+    @property
+    def has_hidden(self) -> bool:
+        """Whether the entries so far have a value that is hidden."""
+        return self._has_hidden
+
+    def of_run(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """The entries of a run as the reader may see them. A value is masked before the result that brought it, too."""
+        for entry in entries:
+            self._learn(entry)
+        return [self._shown(entry) for entry in entries] if self._has_hidden else entries
+
+    def take(self, entry: Entry) -> Entry:
+        """The next entry, as the reader may see it."""
+        self._learn(entry)
+        return self._shown(entry) if self._has_hidden else entry
+
+    def result(self, result: ToolResult) -> ToolResult:
+        """A result of a call by itself, as the reader may see it."""
+        fields = self._hidden(result)
+        return masked(result, fields, _mask) if fields else result
+
+    def value(self, value: Json) -> Json:
+        """A value that the record of the run says again, as the reader may see it."""
+        return each_text(value, self._without) if self._masks else value
+
+    def _learn(self, entry: Entry) -> None:
+        """Take in the hidden values of an entry."""
+        if _MARK not in entry.payload:
+            return
+        try:
+            record = entry.record
+        except JournalError:
+            return
+        for result in _results(record):
+            fields = self._hidden(result)
+            self._has_hidden = self._has_hidden or bool(fields)
+            for name, value in labelled_values(result, fields) if fields else ():
+                for text in _written(value):
+                    if len(text) >= INSIDE_MIN and text not in self._masks:
+                        self._masks[text], self._pattern = _mask(name, value), None
+
+    def _hidden(self, result: ToolResult) -> dict[str, str]:
+        return {field: name for field, name in result.labels.items() if self._hides(name)}
+
+    def _shown(self, entry: Entry) -> Entry:
+        try:
+            record = entry.record
+        except JournalError:
+            return entry
+        new = self._masked(record)
+        if new == record:
+            return entry
+        return structs.replace(entry, payload=msgspec.json.encode(new), salt=b"", masked=True)
+
+    def _masked(self, value: object) -> object:
+        """A value of a record without the hidden values: results by their fields, texts by what they say."""
+        if isinstance(value, ToolResult):
+            value = self.result(value)
+        if isinstance(value, Struct):
+            changed = {name: self._masked(getattr(value, name)) for name in value.__struct_fields__ if name in SAID}
+            new = structs.replace(value, **changed) if changed else value
+            return _told_anew(value, new) if isinstance(value, Pending) and isinstance(new, Pending) else new
+        if isinstance(value, tuple):
+            return tuple([self._masked(each) for each in value])
+        if isinstance(value, dict):
+            return {self._masked(name): self._masked(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self._masked(each) for each in value]
+        if isinstance(value, str):
+            return self._without(value)
+        if isinstance(value, bytes):  # the record of a feature
+            return dumps(self.value(msgspec.json.decode(value))).encode() if self._masks else value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self._masks.get(as_text(value), value)
+        return value
+
+    def _without(self, text: str) -> str:
+        if not self._masks:
+            return text
+        if self._pattern is None:
+            longest_first = sorted(self._masks, key=len, reverse=True)
+            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+        return self._pattern.sub(lambda found: self._masks[found[0]], text)
+
+
+def reader_mask(labels: Mapping[str, Label], principal: str = "", roles: Sequence[str] = ()) -> RecordMask:
+    """A mask for somebody who reads the record of a run.
+
+    Args:
+        labels: the labels by their names. Of a label on record that is not declared any more, nobody sees the values.
+        principal: who reads; empty where nobody knows.
+        roles: the roles of the reader.
+    """
+    return RecordMask(lambda name: not labels.get(name, UNKNOWN).may_read(principal, roles))
+
+
+def _mask(name: str, _: Json) -> str:
+    return f"[{name}]"
+
+
+def _told_anew(asked: Pending, new: Pending) -> Pending:
+    """A question whose arguments are masked: its words repeat long values in part."""
+    old_risk, risk = asked.risk, new.risk
+    if asked.call is None or new.call is None or old_risk is None or risk is None or asked.call == new.call:
+        return new
+    before, after = asked.call.arguments, new.call.arguments
+    values = [
+        each if before.get(each.name) == after.get(each.name) else structs.replace(each, value=MASKED)
+        for each in risk.values
+    ]
+    risk = structs.replace(risk, values=tuple(values))
+    return structs.replace(new, risk=risk, message=asked.message.replace(str(old_risk), str(risk)))
+
+
+def _written(value: Json) -> Iterator[str]:
+    """The texts by which a value is found again: the value as a whole, and each plain value in it."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        text = as_text(item)
+        yield text
+        yield dumps(text)[1:-1]  # as it is written inside of a text that is JSON
+        if isinstance(item, dict):
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+
+
+def _results(value: Record | Struct) -> Iterator[ToolResult]:
+    """The results of calls in a record."""
+    waiting: list[object] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, ToolResult):
+            yield item
+        elif isinstance(item, Struct):
+            waiting += [getattr(item, name) for name in item.__struct_fields__ if name in SAID]
+        elif isinstance(item, tuple):
+            waiting += item

@@ -1,0 +1,250 @@
+"""Masks over records: what is hidden from a reader, and that no text of a record was forgotten."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from actum.core.call import TextPart, ToolCall, ToolResult
+from actum.core.json import Json
+from actum.core.message import Reply
+from actum.core.run.chain import GENESIS, seal, verify
+from actum.core.run.record import CallCompleted, CallsRequested, Ended, Entry, ModelReplied, Record, Started
+from actum.policy.labels import Label, check_labels
+from actum.policy.record_mask import SAID, reader_mask
+
+pytestmark = pytest.mark.row("C9")
+
+OURS = frozenset(
+    [
+        "agent",
+        "agent_digest",
+        "agent_parts",
+        "answer_schema",
+        "approval",
+        "approvers",
+        "asker",
+        "assigned",
+        "attached",
+        "backoff",
+        "beside",
+        "bound",
+        "brought",
+        "by",
+        "call_id",
+        "changed",
+        "claimed",
+        "client_tools",
+        "code",
+        "conversation",
+        "description",
+        "digest",
+        "expected",
+        "feature",
+        "field",
+        "finish_reason",
+        "forked",
+        "free",
+        "handle",
+        "hidden",
+        "home",
+        "id",
+        "inputs_kept",
+        "intention",
+        "kept",
+        "key",
+        "key_id",
+        "kind",
+        "label",
+        "labels",
+        "limit",
+        "limits",
+        "media_type",
+        "model",
+        "name",
+        "named_by",
+        "names",
+        "node",
+        "not_by",
+        "open_runs",
+        "operator",
+        "options",
+        "outputs_kept",
+        "outside",
+        "owner",
+        "package",
+        "parameters",
+        "parent",
+        "path",
+        "port",
+        "previous",
+        "principal",
+        "quorums",
+        "reason",
+        "recalled",
+        "reference",
+        "roles",
+        "rule",
+        "run",
+        "schema",
+        "secrets",
+        "settings",
+        "signature",
+        "sinks",
+        "space",
+        "tenant",
+        "title",
+        "tool",
+        "tool_choice",
+        "tools",
+        "trace",
+        "tracestate",
+        "trusted",
+        "unfinished",
+        "unique_key",
+        "usage",
+        "used",
+        "uses",
+        "variables_kept",
+        "version",
+        "webhook",
+        "worker",
+        "workflow",
+    ]
+)
+"""The fields of records with texts that are no words of a tool, a model or a person: names, kinds, digests."""
+
+
+def fields(of: inspect.Type) -> dict[str, bool]:
+    """The names of the fields in a type and in all types in it, each with whether the field can hold a text."""
+    found: dict[str, bool] = {}
+    seen: set[object] = set()
+
+    def says(each: inspect.Type) -> bool:
+        match each:
+            case inspect.StrType() | inspect.AnyType() | inspect.DictType() | inspect.StructType():
+                return True
+            case inspect.UnionType(types=types):
+                return any(map(says, types))
+            case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
+                return says(item)
+            case _:
+                return False
+
+    def walk(each: inspect.Type) -> None:
+        match each:
+            case inspect.UnionType(types=types):
+                for one in types:
+                    walk(one)
+            case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
+                walk(item)
+            case inspect.DictType(value_type=value):
+                walk(value)
+            case inspect.StructType(cls=cls, fields=own) if cls not in seen:
+                seen.add(cls)
+                for field in own:
+                    found[field.name] = found.get(field.name, False) or says(field.type)
+                    walk(field.type)
+
+    walk(of)
+    return found
+
+
+def test_every_text_of_a_record_is_known_to_be_said_or_to_be_ours() -> None:
+    texts = {name for name, says in fields(inspect.type_info(Record)).items() if says}
+    assert texts - SAID - OURS == set(), (
+        "say in policy/record_mask.py or here whether these fields repeat what was said"
+    )
+    assert not SAID & OURS
+
+
+def run_of(*records: Record) -> list[Entry]:
+    """The entries of a run."""
+    entries: list[Entry] = []
+    for record in (Started(agent="desk", model="m", said=()), *records):
+        entries.append(seal(record, len(entries), 0.0, entries[-1].head if entries else GENESIS))
+    return entries
+
+
+HIDDEN = reader_mask({"personal": Label(readers=["role:hr"])}, "ann").of_run
+SHOWN = reader_mask({"personal": Label(readers=["role:hr"])}, "ann", ["hr"]).of_run
+
+
+def result_of(value: Json, **labels: str) -> CallCompleted:
+    return CallCompleted(1, 0, ToolResult("1", structured=value, labels=labels))
+
+
+plain = st.text(min_size=4, max_size=12).filter(lambda text: not text.isspace()) | st.integers(1_000, 10**9)
+
+
+@given(
+    value=plain
+    | st.lists(plain, min_size=1, max_size=3)
+    | st.dictionaries(st.text("ab", min_size=1), plain, min_size=1)
+)
+def test_a_hidden_value_stands_nowhere_in_what_a_reader_sees_and_the_chain_still_checks(value: Json) -> None:
+    leaves = value if isinstance(value, list) else [*value.values()] if isinstance(value, dict) else [value]
+    said = [each if isinstance(each, str) else str(each) for each in leaves]
+    entries = run_of(
+        ModelReplied("d", Reply.of("Look", [ToolCall("1", "look", {"q": said[0]})])),
+        result_of({"of": "Ada", "secret": value}, secret="personal"),
+        result_of({"copy": [value], "told": f"<<{said[0]}>>"}),
+        CallsRequested((ToolCall("2", "send", {"text": said[0], "whole": value}),), by="person"),
+        Ended("done", f"It is {said[0]}."),
+    )
+    hidden, shown = HIDDEN(entries), SHOWN(entries)
+    assert shown is entries
+    assert verify(hidden) == []
+    assert [(each.number, each.digest, each.head) for each in hidden] == [
+        (each.number, each.digest, each.head) for each in entries
+    ]
+    texts = list(_texts([msgspec.to_builtins(each.record) for each in hidden[1:]]))
+    assert not [text for text in texts for each in said if each in text.replace("[personal]", "")]
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in _texts(each)]
+    if isinstance(value, list | tuple):
+        return [text for each in value for text in _texts(each)]
+    return [str(value)]
+
+
+def test_a_short_value_is_hidden_in_its_own_result_alone_and_a_text_without_fields_whole() -> None:
+    entries = run_of(
+        result_of({"grade": 7}, grade="personal"),
+        CallCompleted(2, 0, ToolResult("2", (TextPart("Ada: 7 points"),), labels={"grade": "personal"})),
+        Ended("done", "7 points"),
+    )
+    _, first, second, ended = [each.record for each in HIDDEN(entries)]
+    assert isinstance(first, CallCompleted)
+    assert isinstance(second, CallCompleted)
+    assert isinstance(ended, Ended)
+    assert (first.result.structured, second.result.text, ended.text) == (
+        {"grade": "[personal]"},
+        "[personal]",
+        "7 points",
+    )
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"type":"ended","status":"done","labels":{}}'])
+def test_entries_that_were_damaged_or_deleted_stay_as_they_are(damage: bytes) -> None:
+    entries = run_of(result_of({"grade": "poor"}, grade="personal"), Ended("done", "poor"))
+    entries[2] = msgspec.structs.replace(entries[2], payload=damage)
+    assert HIDDEN(entries)[2] == entries[2]
+
+
+def test_readers_are_roles_users_or_all() -> None:
+    label = Label(readers=["role:hr", "user:ann"])
+    assert [label.may_read(*who) for who in (("ann", []), ("bob", ["hr"]), ("hr", []), ("", []), ("role:hr", []))] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    with pytest.raises(Exception, match="'hr' is no reader: write user:NAME, role:NAME or all"):
+        check_labels({"personal": Label(readers=["hr"])}, {})

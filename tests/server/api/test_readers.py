@@ -1,0 +1,112 @@
+"""Who may read values with a label: they are masked at every route that shows a record, and the chain still checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from actum import Label, ToolCall, tool
+from actum.core.json import Json, JsonObject
+from actum.journal.export import check_export, read_lines
+from actum.testing import ScriptedModel
+
+from .application import Bank, WebApplication, application
+
+pytestmark = pytest.mark.row("C9")
+
+SALARY, STREET = "73250", "12 Elm Street"
+LABELS = {"personal": Label(readers=["role:hr"])}
+
+
+class Staff(Bank):
+    """A bank with a tool whose result has labels."""
+
+    @property
+    def tools(self) -> Sequence[object]:
+        @tool(effects={"read"}, labels={"salary": "personal", "home.street": "personal"})
+        def get_employee(name: str) -> JsonObject:
+            """Look an employee up."""
+            return {"name": name, "salary": int(SALARY), "home": {"street": STREET, "city": "Ulm"}}
+
+        return [*super().tools, get_employee]
+
+
+LOOKS = ToolCall("1", "get_employee", {"name": "Ada"})
+PAYS = ToolCall("2", "pay", {"to": f"Ada, {STREET}", "amount": int(SALARY)})
+ROUTES = (
+    "/v1/runs/{run}",
+    "/v1/runs/{run}/events?below=true",
+    "/v1/runs/{run}/timeline",
+    "/v1/runs/{run}/export",
+    "/v1/runs/{run}/files",
+    "/v1/runs/{run}/references",
+    "/v1/runs/{run}/comparison?other={run}",
+    "/v1/audit?run={run}",
+    "/v1/audit",
+    "/v1/approvals",
+    "/v1/approvals?run={run}",
+    "/v1/approvals/{ask}",
+)
+"""Every route that shows what is on record of a run."""
+
+
+async def shown(app: WebApplication, route: str, run: str, ask: str, who: str) -> str:
+    """What a route answers, with the values of numbers and of texts as they are."""
+    answer = await app.ask("GET", route.format(run=run, ask=ask), who=who)
+    assert answer.status_code in (200, 204, 404), answer.text
+    return answer.text
+
+
+async def test_no_route_shows_a_value_to_a_reader_who_may_not_see_it_and_the_run_goes_on_with_the_value() -> None:
+    model = ScriptedModel([LOOKS, PAYS, f"Ada earns {SALARY} and lives at {STREET}."], name="ollama:qwen3")
+    async with application(model, bank=(bank := Staff()), labels=LABELS) as app:
+        run = (await app.ask("POST", "/v1/runs", {"agent": "desk", "question": "Pay Ada"}, who="root")).json()["id"]
+        waits = await app.until(run, "waiting", "paused")
+        (asked,) = msgspec.convert(waits["approvals"], list[dict[str, Json]])
+        assert asked["arguments"] == {"to": "Ada, [personal]", "amount": "[personal]"}
+        found: dict[str, str] = {}
+        for route in (each for each in ROUTES if "events" not in each):
+            seen = await shown(app, route, run, str(asked["id"]), "root")
+            assert SALARY not in seen, route
+            assert STREET not in seen, route
+            found[route] = await shown(app, route, run, str(asked["id"]), "hella")
+        assert STREET in found["/v1/approvals/{ask}"]
+        assert STREET in found["/v1/approvals"]
+
+        yes = await app.ask("POST", f"/v1/approvals/{asked['id']}", {"verdict": "approve"}, who="root")
+        assert yes.status_code == 200, yes.text
+        told = await app.until(run, "done")
+        assert told["text"] == "Ada earns [personal] and lives at [personal]."
+        assert bank.calls == ["pay"]
+        for route in ROUTES:
+            seen = await shown(app, route, run, str(asked["id"]), "root")
+            assert SALARY not in seen, route
+            assert STREET not in seen, route
+            found[route] = await shown(app, route, run, str(asked["id"]), "hella")
+        shows = [route for route, text in found.items() if STREET in text]
+        assert {"/v1/runs/{run}", "/v1/runs/{run}/timeline", "/v1/runs/{run}/export", "/v1/audit"} <= {*shows}
+        assert "/v1/runs/{run}/events?below=true" in shows
+
+        for who, count in (("root", True), ("hella", False)):
+            lines = (await shown(app, "/v1/runs/{run}/export", run, "", who)).splitlines()
+            report = check_export(read_lines(lines))
+            assert (report.problems, report.masked > 0) == ([], count)
+            gap = check_export(read_lines([lines[0], *lines[2:]]))
+            assert any("does not follow" in problem for problem in gap.problems)
+
+
+async def test_a_call_that_a_reader_asks_for_directly_or_as_a_task_tells_no_value() -> None:
+    async with application(bank=Staff(), labels=LABELS) as app:
+        for who, sees in (("ann", False), ("hella", True)):
+            answer = await app.ask("POST", "/v1/tools/get_employee/call", {"arguments": {"name": "Ada"}}, who=who)
+            assert answer.status_code == 200, answer.text
+            assert (SALARY in answer.text, STREET in answer.text) == (sees, sees)
+
+
+async def test_a_label_that_is_not_declared_any_more_is_shown_to_nobody_and_one_without_readers_to_all() -> None:
+    for labels, sees in ((None, False), ({"personal": Label()}, True), ({"personal": Label(readers=["all"])}, True)):
+        async with application(bank=Staff(), labels=labels) as app:
+            answer = await app.ask("POST", "/v1/tools/get_employee/call", {"arguments": {"name": "Ada"}}, who="hella")
+            assert (SALARY in answer.text) == sees
