@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
-BLOCK = re.compile(r"^```\w*\n.*?^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```[^`\n]*\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def with_blocks(chinese: str, english: str) -> str:

@@ -1,7 +1,8 @@
-"""What stands in the README and the guides runs: every Python block of a page, in order, in one namespace.
+"""What stands in the README and the guides runs: every block of a page, in order, in one folder and one namespace.
 
-The blocks are run as a reader would paste them: as plain Python, with no event loop around them. A name of a
-provider's model in a guide is answered by a local server that speaks its wire format.
+The blocks are run as a reader would paste and type them: as plain Python, with no event loop around them, and as
+commands. A name of a provider's model in a guide is answered by a local server that speaks its wire format. A Chinese
+guide has the blocks of the English one, which are run once.
 """
 
 from __future__ import annotations
@@ -9,16 +10,21 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import threading
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import httpx
+import msgspec
 import pytest
 from starlette.applications import Starlette
 
 from actum import Agent
+from actum.cli.exit_codes import DONE, PAUSED
+from actum.compose.settings import find_mistakes
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply
@@ -30,12 +36,29 @@ from tests.patience import HANGS_S
 
 from .chat_server import ChatServer
 from .chinese_guides import BLOCK as ANY_BLOCK
+from .guide_blocks import FENCED, SHELLS, GuideBlock, blocks_of
+from .guide_shell import OF_EXAMPLES, GuideShell, fits, understand
 
 ROOT = Path(__file__).parents[1]
+FILES = Path(__file__).parent / "guides"
+"""Folders by pages: files that a page speaks of and does not show."""
 GUIDES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "zh").glob("*.md")]
-PAGES = sorted(path for path in GUIDES if "```python" in path.read_text("utf-8"))
 CHINESE = sorted((ROOT / "docs" / "zh").glob("*.md"))
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = sorted(path for path in GUIDES if path not in CHINESE and FENCED.search(path.read_text("utf-8")))
+MENU = tomllib.loads((ROOT / "packages" / "site" / "menu.toml").read_text("utf-8"))
+LATER = {
+    "deploy.md",
+    "evaluation.md",
+    "knowledge.md",
+    "memory.md",
+    "policy-origins.md",
+    "telemetry.md",
+    "tools-published.md",
+}
+WHOLE = {f"{name}.md" for kind in ("learn", "do") for name in MENU[kind]["pages"]} - LATER
+"""Pages of which every block is run, or says why not."""
+READ = ("json", "text", "toml")
+"""Languages of blocks that nothing runs: data, and what a program prints."""
 CODE = re.compile(r"`[^`\n]+`")
 HEADING = re.compile(r"^#+ ", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -53,19 +76,71 @@ def said(request: JsonObject) -> Reply:
 @pytest.fixture
 def provider() -> Iterator[None]:
     with ChatServer(said) as server:
-        os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
+        os.environ |= {
+            "OPENAI_BASE_URL": server.url,
+            "OPENAI_API_KEY": "none",
+            "OLLAMA_HOST": server.url.removesuffix("/v1"),
+        }
         yield
-        del os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]
+        for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OLLAMA_HOST"):
+            del os.environ[name]
 
 
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which a reader begins, with a home and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+@pytest.mark.row("D4")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 @pytest.mark.usefixtures("provider")
-def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_every_block_of_a_page_runs(page: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if (prepared := FILES / page.stem).is_dir():
+        shutil.copytree(prepared, place, dirs_exist_ok=True)
     names: dict[str, object] = {"__name__": page.stem}
-    for number, block in enumerate(BLOCK.findall(page.read_text("utf-8")), 1):
-        code = compile(block, f"{page.name}, block {number}", "exec", dont_inherit=True)
-        exec(code, names)  # noqa: S102  # our own guide
+    shell = GuideShell(monkeypatch)
+    for block in blocks_of(page):
+        if block.file and not block.reason:
+            (place / block.file).write_text(block.text, "utf-8")
+        if block.language == "python" and not block.reason:
+            code = compile(block.text, block.place, "exec", dont_inherit=True)
+            exec(code, names)  # noqa: S102  # our own guide
+        elif page.name in WHOLE:
+            carry_out(block, place, shell)
+        elif block.language in SHELLS:
+            are_understood(block)
+
+
+def carry_out(block: GuideBlock, place: Path, shell: GuideShell) -> None:
+    """Do with a block what a reader does with it."""
+    assert block.reason or block.language in (*READ, *SHELLS) or block.file, f"{block.place}: nothing runs it"
+    if block.language in SHELLS:
+        are_understood(block)
+    if block.reason:
+        return
+    if block.language == "json":
+        msgspec.json.decode(block.text)
+    elif block.file == "actum.toml":
+        assert find_mistakes(place / block.file) == [], block.place
+    elif block.language == "toml":
+        tomllib.loads(block.text)
+    for command in block.commands() if block.language in SHELLS else ():
+        printed = shell.type_in(command)
+        assert printed.code in (DONE, PAUSED) or command.shown, (block.place, command.text, printed)
+        assert not command.shown or fits(printed.text, command.shown), (block.place, command.text, printed.text)
+
+
+def are_understood(block: GuideBlock) -> None:
+    """What a block says to actum is a command with arguments and options that are there, carried out or not."""
+    for command in block.commands():
+        for _, words in command.parts():
+            if words[:1] == ["actum"] and words[1] not in OF_EXAMPLES:
+                understand(words)
 
 
 @pytest.mark.row("D4")
@@ -106,7 +181,7 @@ async def test_the_endpoint_of_the_guide_cancels_the_run_when_the_user_closes_th
 
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "web"}
-    exec(BLOCK.findall((ROOT / "docs" / "web.md").read_text("utf-8"))[0], names)  # noqa: S102  # our own guide
+    exec(blocks_of(ROOT / "docs" / "web.md")[0].text, names)  # noqa: S102  # our own guide
     names["agent"] = Agent(ScriptedModel([ToolCall("c1", "wait_long", {})]), tools=[wait_long])
     question = {"question": "Wait", "conversation": "c1"}
     async with serving(cast(Starlette, names["app"])) as (url,), httpx.AsyncClient() as client:

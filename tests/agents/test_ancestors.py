@@ -182,7 +182,9 @@ then = "allow"
 
 
 async def test_the_policy_of_the_guide_for_a_boss_that_denies_lets_its_helper_work() -> None:
-    blocks: list[str] = re.findall(r"^```toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    blocks: list[str] = re.findall(
+        r"^```toml file=policy.toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     (text,) = [block for block in blocks if 'agents = "helper"' in block]
     firm = Firm(read_rules(text, "policy.toml"))
     result = await firm.pay()

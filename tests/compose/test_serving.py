@@ -37,7 +37,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "serve.md"
 
 
 def test_the_guide_shows_every_setting_with_its_default() -> None:
-    (block,) = re.findall(r"^```toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    block, *_ = re.findall(r"^```toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     shown = tomllib.loads(block)
     assert msgspec.convert(shown["serve"], ServeSettings) == ServeSettings()
     assert set(shown["serve"]) == set(ServeSettings.__struct_fields__)

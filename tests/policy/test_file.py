@@ -221,7 +221,7 @@ def pages() -> str:
 
 
 def test_the_policy_of_the_guide_is_one_and_says_what_the_guide_says() -> None:
-    text, *_ = re.findall(r"^```toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    text, *_ = re.findall(r"^```toml file=policy.toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert judged(text, {"account": "ada-1", "to": "bob-1", "amount": 80}, ADA).verdict == "allow"
     asks = judged(text, {"account": "ada-1", "to": "bob-1", "amount": 800}, ADA)
     assert (asks.verdict, asks.approvers, asks.quorum, asks.expires_s) == (

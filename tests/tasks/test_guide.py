@@ -31,7 +31,7 @@ def test_the_first_task_of_the_guide_goes_as_the_guide_says(tmp_path: Path) -> N
         port = str(taken.getsockname()[1])
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": programs, "HOME": str(tmp_path), "no_proxy": "*", "ACTUM_LANG": "en", "COLUMNS": "200"}
-    (start,) = re.findall(r"```\n(actum serve .*)\n```", guide)
+    (start,) = re.findall(r"^```sh.*\n(actum serve .*)\n```", guide, re.MULTILINE)
     server = subprocess.Popen(
         [*shlex.split(start), "--http", f"127.0.0.1:{port}"],
         cwd=tmp_path,
@@ -42,7 +42,7 @@ def test_the_first_task_of_the_guide_goes_as_the_guide_says(tmp_path: Path) -> N
     try:
         assert server.stderr is not None
         assert any("comes in" in line for line in server.stderr)
-        for block in re.findall(r"```console\n(.*?)```", guide, re.DOTALL):
+        for block in re.findall(r"^```console.*\n(?s:(.*?))^```", guide, re.MULTILINE):
             for command, shown in re.findall(r"^\$ (.*)\n((?:[^$\n].*\n)*)", block, re.MULTILINE):
                 done = subprocess.run(
                     ["bash", "-c", command.replace(":8000", f":{port}")],

@@ -27,6 +27,8 @@ LOOKED_AT_MAX = 40
 """Sections that are looked at line by line: of those that fit, the ones with the words side by side come first."""
 
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+_NOTE = re.compile(r"^(```\w+) .+$", re.MULTILINE)
+"""What a fence says to the tests behind the language: no reader is shown it."""
 _HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
 _LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
 
@@ -145,7 +147,7 @@ def all_pages() -> dict[str, GuidePage]:
     if home is None:
         raise UsageError("this installation has no pages: they belong into {folder}", folder=str(HOMES[0]))
     paths = sorted((path.relative_to(home).as_posix(), path) for path in home.rglob("*.md"))
-    return {name: GuidePage(name, path.read_text("utf-8")) for name, path in paths}
+    return {name: GuidePage(name, _NOTE.sub(r"\1", path.read_text("utf-8"))) for name, path in paths}
 
 
 def in_language(pages: Mapping[str, GuidePage], language: Language) -> dict[str, GuidePage]:
