@@ -20,7 +20,7 @@ from ...server.near_names import near_names
 from ..exit_codes import DONE, FAILED
 from ..language import language, tr
 from ..show.terminal import Terminal, said
-from .pages import GuidePage, all_pages, anchor_of, command_of, in_language, search, with_commands
+from .pages import GuidePage, all_pages, anchor_of, command_of, in_language, search, text_below, with_commands
 
 WIDTH_MAX = 100
 """Columns of a page: longer lines are hard to read."""
@@ -53,7 +53,7 @@ def docs(
     if page is None:
         _list(terminal, shown)
         return DONE
-    text = _below(page, said(heading)) if heading else page.text
+    text = _below(page, said(heading), pages) if heading else page.text
     if lang and page.language != lang:
         terminal.note(tr("The page {name} is written in English only.", name=page.name))
     _show(terminal, with_commands(page, text, pages, language()))
@@ -70,8 +70,8 @@ def _named(name: str, pages: Mapping[str, GuidePage]) -> GuidePage:
     raise UnknownName("there is no page {name!r}: `actum docs` lists the pages", name=name)
 
 
-def _below(page: GuidePage, heading: str) -> str:
-    if text := page.below(anchor_of(heading)):
+def _below(page: GuidePage, heading: str, pages: Mapping[str, GuidePage]) -> str:
+    if text := text_below(page, heading, pages):
         return text
     anchors = [section.anchor for section in page.sections()]
     near = near_names(anchor_of(heading), anchors, NEAR_MAX) or anchors

@@ -156,6 +156,24 @@ def in_language(pages: Mapping[str, GuidePage], language: Language) -> dict[str,
     return english | {page.name: page for page in pages.values() if page.language == language}
 
 
+def text_below(page: GuidePage, heading: str, pages: Mapping[str, GuidePage]) -> str:
+    """The Markdown of a section, named by its heading in any language of the page; empty where there is no such one.
+
+    A page has the same sections in each language, in the same order.
+
+    Args:
+        page: the page.
+        heading: the heading, or its anchor.
+        pages: all pages, by their paths.
+    """
+    anchor = anchor_of(heading)
+    for other in (page, *(each for each in pages.values() if each.name == page.name)):
+        anchors = [section.anchor for section in other.sections()]
+        if anchor in anchors:
+            return page.below(page.sections()[anchors.index(anchor)].anchor)
+    return ""
+
+
 def with_commands(page: GuidePage, text: str, pages: Mapping[str, GuidePage], spoken: Language) -> str:
     """Markdown of a page in which each link to a page is the command that shows the page.
 
