@@ -703,14 +703,8 @@ class Journal(Protocol):
         """
 
     def keep(self, digest: str, payload: bytes, run_id: str = "") -> None:
-        """Hold a payload under its SHA-256 for records that refer to it.
-
-        Args:
-            digest: the SHA-256, in hexadecimal.
-            payload: the bytes.
-            run_id: the run whose own words these are, such as large inputs: they are forgotten with the run. Empty for
-                what many runs share, such as the definitions of tools.
-        """
+        """Hold a payload under its SHA-256 for records that refer to it, such as the definitions of tools. The own words
+        of a run, such as large inputs, name the run: they are forgotten with it."""
 
     def keeps(self, digest: str) -> bool:
         """Whether a payload is known to be kept under this digest, so that it need not be made again. The answer may be
