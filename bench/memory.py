@@ -37,6 +37,7 @@ from actum.core.user import User
 from actum.journal.memory import MemoryJournal
 from actum.memory.feature import take_into_use
 from actum.memory.index import INDEX, find, terms
+from actum.memory.memory import MemoryWord
 from actum.memory.ranking import Occasion
 from actum.memory.recall import recall
 from actum.storage.fulltext import FullText
@@ -133,18 +134,32 @@ def _bytes(folder: str) -> int:
 
 
 async def empty_memory() -> None:
-    """What a run costs whose user has said nothing yet, beside a run of an agent without a memory."""
-    times: dict[str, list[float]] = {"conversation": [], "user": []}
-    for _ in range(ROUNDS * 2):
-        for word, spent in times.items():
-            agent = Agent(ScriptedModel(["Yes."] * 200), name="desk", memory=word, journal=MemoryJournal())  # type: ignore[arg-type]  # a word
-            await agent.run("Hello", principal="nobody", memory=False)
-            began = time.process_time()
-            for number in range(199):
-                await agent.run("Hello", principal=f"user {number}")
-            spent.append(time.process_time() - began)
-    without, empty = min(times["conversation"]), min(times["user"])
-    print(f"a run with an empty memory: {empty / without:.2f} x a run without ({without / 199 * 1e3:.2f} ms)")
+    """What a run costs whose user has said nothing yet, and one whose user said something in the run before, beside a
+    run of an agent without a memory.
+    """
+    for place in ("memory", "SQLite"):
+        times: dict[str, list[float]] = {}
+        for _ in range(ROUNDS * 2):
+            for kind in ("without", "empty", "same user"):
+                times.setdefault(kind, []).append(await _runs(place, kind))
+        without, empty, same = (min(times[kind]) for kind in ("without", "empty", "same user"))
+        of_all = f"{empty / without:.2f} x a run without, of one user {same / without:.2f} x"
+        print(f"{place}: a run with an empty memory {of_all} ({without * 1e3:.2f} ms)")
+
+
+async def _runs(place: str, kind: str) -> float:
+    """CPU seconds of a run, on average."""
+    with tempfile.TemporaryDirectory() as folder:
+        journal = MemoryJournal() if place == "memory" else SQLiteJournal(Path(folder) / "runs.db")
+        word: MemoryWord = "conversation" if kind == "without" else "user"
+        agent = Agent(ScriptedModel(["Yes."] * 200), name="desk", memory=word, journal=journal)
+        await agent.run("Hello", principal="nobody", memory=False)
+        began = time.process_time()
+        for number in range(199):
+            await agent.run("Hello", principal="ann" if kind == "same user" else f"user {number}")
+        spent = time.process_time() - began
+        await journal.close()
+        return spent / 199
 
 
 async def locomo() -> None:

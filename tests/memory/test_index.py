@@ -16,6 +16,7 @@ from actum.core.interfaces import Journal
 from actum.core.message import Reply, UserMessage
 from actum.core.run.record import Ended, ModelReplied, Started
 from actum.core.stored.word_index import Space
+from actum.journal.memory import MemoryJournal
 from actum.memory.feature import FEATURE
 from actum.memory.index import INDEX, find
 from tests.storage.conftest import Store
@@ -203,6 +204,35 @@ async def test_no_turn_is_missing_or_doubled_whatever_statement_a_process_dies_a
     assert await journal.stores.count("", INDEX.items) == len(RECORDS)
     await journal.stores.rebuild("memory")
     assert await ask(journal, "heron number7") == known
+
+
+async def test_a_question_takes_in_the_runs_of_its_user_and_waits_for_those_of_nobody_else(store: Store) -> None:
+    journal = await opened(store)
+    whose = [("ann", ""), ("bob", ""), ("ann", "north"), ("cyd", "")]
+    for number, (principal, tenant) in enumerate(whose):
+        said = begun("heron", principal=principal, tenant=tenant)
+        say(journal, f"r{number}", said, Ended("stopped" if principal == "bob" else "done", "yes"))
+        await journal.sync(f"r{number}")
+
+    async def taken_in(principal: str | None) -> list[str]:
+        await journal.stores.read("", lambda transaction: None, caught_up="memory", principal=principal)
+        return sorted(row.item for _, row in await journal.stores.find_everywhere(INDEX.items))
+
+    assert await taken_in("ann") == ["r0"]
+    assert await taken_in("bob") == ["r0", "r1"]
+    journal.append("r1", Ended("done", "an answer"))
+    await journal.sync("r1")
+    assert await found(journal, "answer", Space("bob", "desk")) == ["r1"]  # everybody's are taken in
+    assert await taken_in(None) == ["r0", "r1", "r2", "r3"]
+
+
+async def test_a_journal_that_keeps_few_runs_lets_none_wait_that_it_dropped() -> None:
+    journal = MemoryJournal(runs_max=2)
+    await journal.stores.migrate("memory", FEATURE.all_migrations, FEATURE.views)
+    for number in range(5):
+        say(journal, f"r{number}", begun("heron", principal=f"user {number}"), Ended("done", "yes"))
+    await journal.stores.read("", lambda transaction: None, caught_up="memory")
+    assert [row.item for _, row in await journal.stores.find_everywhere(INDEX.items)] == ["r3", "r4"]
 
 
 async def test_what_one_process_ends_another_finds_with_its_next_question(shared: Store) -> None:

@@ -336,13 +336,16 @@ class Stores(Protocol):
             What `work` returned.
         """
 
-    async def read(self, tenant: str, work: Callable[[Transaction], T], *, caught_up: str = "") -> T:
+    async def read(
+        self, tenant: str, work: Callable[[Transaction], T], *, caught_up: str = "", principal: str | None = None
+    ) -> T:
         """Read several things in one go, without a lock: what another process writes meanwhile may be seen in part.
 
         Args:
             tenant: whose rows are read.
             work: reads, and writes nothing. It runs in the journal's thread and should only compute.
-            caught_up: the name of a feature: all runs that are over are taken into its `RunView` before.
+            caught_up: the name of a feature: runs that are over are taken into its `RunView` before.
+            principal: only runs of this user of the tenant are taken in; None for those of everybody.
 
         Returns:
             What `work` returned.

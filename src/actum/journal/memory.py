@@ -162,8 +162,9 @@ class MemoryJournal:
             views = self._beside.stores.views
             if isinstance(record, Noted):
                 views.follow_now(record, self._place(run_id, number, at))
-            elif record.status != "paused" and views.follows_runs:
-                views.run_ended(run_id, self._entries[run_id][0].record)
+            elif record.status != "paused":
+                line = self._summaries[run_id]
+                views.run_ended(run_id, (line.tenant, line.principal))
         if self._hidden and ends_secrets(record):
             self._hidden.pop(run_id, None)
         return number
@@ -206,7 +207,10 @@ class MemoryJournal:
             return
         oldest = next((id_ for id_ in self._entries if self._summaries[id_].status in _OVER), None)
         if oldest is not None:
-            del self._entries[oldest], self._summaries[oldest]
+            del self._entries[oldest]
+            line = self._summaries.pop(oldest)
+            if "_beside" in self.__dict__:
+                self._beside.stores.views.run_dropped(oldest, (line.tenant, line.principal))
             self._marks.pop(oldest, None)
             self._kept_of.pop(oldest, None)
             self._hidden.pop(oldest, None)

@@ -380,7 +380,8 @@ async def forget_all(
 
 
 async def _read(journal: Journal, user: User, look: Callable[[Transaction], T]) -> T:
-    return await (await take_into_use(journal)).read(user.tenant, look, caught_up=FEATURE.name)
+    stores = await take_into_use(journal)
+    return await stores.read(user.tenant, look, caught_up=FEATURE.name, principal=user.principal)
 
 
 def _spaces(transaction: Transaction, user: User, space: str) -> Sequence[Space]:

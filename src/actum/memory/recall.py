@@ -93,7 +93,7 @@ async def recall(
         hits = find(transaction, whose, question, when, most * _CANDIDATES) if most else []
         return wanted[-PREFERENCES_MAX:], hits
 
-    read = partial(stores.read, user.tenant, look, caught_up=FEATURE.name)
+    read = partial(stores.read, user.tenant, look, caught_up=FEATURE.name, principal=user.principal)
     try:
         found_there = await read()
     except JournalError:  # a row of the index is damaged: the index is made anew, once

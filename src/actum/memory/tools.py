@@ -135,7 +135,7 @@ class MemoryTools:
         assert isinstance(limit, int)
         now = datetime.fromtimestamp(journal.now()).astimezone()
         look = partial(_found, space=whose, question=query, now=now, limit=limit, times=times)
-        hits = await stores.read(context.tenant, look, caught_up=FEATURE.name)
+        hits = await stores.read(context.tenant, look, caught_up=FEATURE.name, principal=context.principal)
         if hits is None:
             raise PermissionDenied(SWITCHED_OFF)
         turns = await read_turns(journal, context.user, [hit.item for hit in hits if hit.note is None])

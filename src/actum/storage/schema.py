@@ -179,6 +179,13 @@ _LATER = (
     """CREATE TABLE kept_of_runs (run_id TEXT NOT NULL, digest TEXT NOT NULL, payload BLOB NOT NULL,
         PRIMARY KEY (run_id, digest));
     CREATE INDEX kept_of_runs_by_digest ON kept_of_runs (digest)""",
+    # Whose the runs are that a feature takes in: who looks waits for no runs of others.
+    """ALTER TABLE followed ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+    ALTER TABLE followed ADD COLUMN principal TEXT NOT NULL DEFAULT '';
+    UPDATE followed SET tenant = (SELECT tenant FROM runs WHERE runs.run_id = followed.run_id),
+        principal = (SELECT principal FROM runs WHERE runs.run_id = followed.run_id)
+        WHERE run_id IN (SELECT run_id FROM runs);
+    CREATE INDEX followed_by_user ON followed (feature, tenant, principal)""",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

@@ -157,18 +157,21 @@ class DatabaseStores:
         rows = await self._writer.ask(lambda database: database.execute(query, values))
         return [(str(row[0]), _row(table, row[1:])) for row in rows]
 
-    async def read(self, tenant: str, work: Callable[[Transaction], T], *, caught_up: str = "") -> T:
+    async def read(
+        self, tenant: str, work: Callable[[Transaction], T], *, caught_up: str = "", principal: str | None = None
+    ) -> T:
         """See `Stores`. It takes no lock, but where there are runs to be taken in."""
         self._check_format()
         _TENANT.checked(tenant)
+        whose = None if principal is None else (tenant, principal)
 
         def look(database: Database) -> tuple[T] | None:
-            if caught_up and self.views.is_behind(database, caught_up):
+            if caught_up and self.views.is_behind(database, caught_up, whose):
                 return None
             return (work(_Transaction(database, self._names, tenant)),)
 
         while (found := await self._writer.ask(look)) is None:
-            await self.views.catch_up(caught_up)
+            await self.views.catch_up(caught_up, whose)
         return found[0]
 
     async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView | RunView] = ()) -> None:

@@ -142,7 +142,8 @@ class Writer:
         self.check(run_id)
         found: list[T] = []
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._give(Job(_finder(work, found), _teller(done, found), run_id, writes, durable, aside))
+        tell = _settler(done, found) if self._thread is None else _teller(done, found)
+        self._give(Job(_finder(work, found), tell, run_id, writes, durable, aside))
         return await done
 
     def ask_now(self, work: Callable[[Database], T]) -> T:
@@ -304,9 +305,8 @@ def _finder(work: Callable[[Database], T], found: list[T]) -> Callable[[Database
     return find
 
 
-def _teller(done: asyncio.Future[T], found: list[T]) -> Callable[[Exception | None], None]:
-    """Has the event loop settle a future with what was found; nothing happens where nobody waits for it any more."""
-    loop = done.get_loop()
+def _settler(done: asyncio.Future[T], found: list[T]) -> Callable[[Exception | None], None]:
+    """Settles a future with what was found; nothing happens where nobody waits for it any more."""
 
     def settle(error: Exception | None) -> None:
         if done.done():  # the waiting task was cancelled
@@ -315,6 +315,13 @@ def _teller(done: asyncio.Future[T], found: list[T]) -> Callable[[Exception | No
             done.set_result(found[0])
         else:
             done.set_exception(error)
+
+    return settle
+
+
+def _teller(done: asyncio.Future[T], found: list[T]) -> Callable[[Exception | None], None]:
+    """As `_settler`, for a thread beside that of the event loop."""
+    loop, settle = done.get_loop(), _settler(done, found)
 
     def tell(error: Exception | None) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed

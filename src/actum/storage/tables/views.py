@@ -15,8 +15,9 @@ are taken in when somebody reads.
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -34,19 +35,23 @@ _OF = "FROM noted WHERE run_id = ? AND number = ?"
 _RECORD = """SELECT payload, salt, digest, at, tenant, principal FROM entries JOIN runs ON runs.run_id = entries.run_id
     WHERE entries.run_id = ? AND number = ?"""
 _RECORDS = "SELECT run_id, number, payload, salt, digest FROM entries WHERE kind = 'noted' AND length(payload) > 0"
-_FOLLOW = "INSERT INTO followed (feature, run_id, taken) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_FOLLOW = """INSERT INTO followed (feature, run_id, taken, tenant, principal) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO NOTHING"""
 _OVER = """SELECT followed.run_id, runs.tenant, runs.principal, runs.status FROM followed
     JOIN runs ON runs.run_id = followed.run_id
     WHERE feature = ? AND runs.status IN ('done', 'stopped', 'failed') AND EXISTS (
         SELECT 1 FROM entries WHERE entries.run_id = followed.run_id AND entries.number >= followed.taken)"""
+_OF_USER = "AND followed.tenant = ? AND followed.principal = ?"
 _STARTED = "SELECT run_id, payload, salt, digest FROM entries WHERE number = 0 AND length(payload) > 0"
 _EMPTY = "SELECT 1 FROM entries WHERE run_id = ? AND number = 0 AND length(payload) = 0"
-_IN_ORDER = f"{_OVER} ORDER BY runs.ended, runs.place LIMIT ?"
+_IN_ORDER = "ORDER BY runs.ended, runs.place LIMIT ?"
 _OF_RUN = """SELECT number, at, payload, salt, digest FROM entries
     WHERE run_id = ? AND (number = 0 OR kind IN ('ended', 'noted')) ORDER BY number"""
 _RUNS_AT_ONCE = 200
 """How many runs are taken in by one transaction at most: everybody else waits for its end."""
 
+Whose = tuple[str, str]
+"""A tenant and a user."""
 RunRecords = tuple[RecordPlace, list[Record]]
 """The place of the first record of a run, and the records that a `RunView` takes."""
 
@@ -90,7 +95,9 @@ class DatabaseViews:
         self._past = past
         self._views: dict[str, Sequence[RecordView]] = {}
         self._run_views: dict[str, Sequence[RunView]] = {}
-        self._over: dict[str, dict[str, None]] = {}  # by feature: runs in memory that are to be taken in, in order
+        self._ended = itertools.count()
+        # By feature and user: runs in memory that are over and were not looked at, each with its place in order.
+        self._over: dict[str, dict[Whose, dict[str, int]]] = {}
 
     async def use(self, feature: str, all_views: Sequence[RecordView | RunView]) -> None:
         """Follow the records of a feature from now on, and make the rows that a process that died has left."""
@@ -108,11 +115,6 @@ class DatabaseViews:
         """Whether rows follow from a record."""
         return isinstance(record, Noted) and bool(self._views.get(record.feature))
 
-    @property
-    def follows_runs(self) -> bool:
-        """Whether any feature takes in runs."""
-        return any(self._run_views.values())
-
     def followers(self, started: Started) -> list[str]:
         """The features that take a run in when it is over."""
         return [name for name, views in self._run_views.items() if any(view.follows(started) for view in views)]
@@ -121,7 +123,7 @@ class DatabaseViews:
         """Note a record in its transaction, where rows follow from it."""
         if self._run_views and isinstance(record, Started):
             for feature in self.followers(record):
-                database.execute(_FOLLOW, (feature, run_id, 0))
+                database.execute(_FOLLOW, (feature, run_id, 0, record.tenant, record.principal))
         if isinstance(record, Noted) and self.follows(record):
             database.execute(_ADD, (run_id, number, record.feature))
 
@@ -203,27 +205,31 @@ class DatabaseViews:
         for run_id, *sealed in database.execute(_STARTED) if of_runs else ():
             started = _record(0, sealed)
             if isinstance(started, Started) and any(view.follows(started) for view in of_runs):
-                database.execute(_FOLLOW, (feature, str(run_id), 0))
+                database.execute(_FOLLOW, (feature, str(run_id), 0, started.tenant, started.principal))
                 count += 1
         return count
 
-    def is_behind(self, database: Database, feature: str) -> bool:
-        """Whether there are runs that are over and were not taken in."""
+    def is_behind(self, database: Database, feature: str, whose: Whose | None) -> bool:
+        """Whether there are runs that are over and were not taken in, of a user or of everybody."""
         if self._past is not None:
-            return bool(self._over.get(feature))
-        return bool(self._run_views.get(feature)) and bool(database.execute(f"{_OVER} LIMIT 1", (feature,)))
+            over = self._over.get(feature, {})
+            return bool(over) if whose is None else whose in over
+        return bool(self._run_views.get(feature)) and bool(_over(database, feature, whose, "LIMIT 1"))
 
-    async def catch_up(self, feature: str) -> None:
-        """Take in runs that are over. Runs that can not be taken in are told in the log, each alone."""
+    async def catch_up(self, feature: str, whose: Whose | None) -> None:
+        """Take in runs that are over, of a user or of everybody. A run that can not be taken in is told in the log."""
         if self._past is not None:
-            for run_id in [*self._over.get(feature, ())]:
-                self._take_ended(feature, run_id, self._past)
+            over = self._over.get(feature, {})
+            users = [*over] if whose is None else [whose]
+            runs = [(place, run_id, user) for user in users for run_id, place in over.get(user, {}).items()]
+            for _, run_id, user in sorted(runs):
+                self._take_ended(feature, run_id, user, self._past)
             return
 
         def take(database: Database, most: int) -> None:
             database.lock()
             runs: dict[str, list[RunRecords]] = {}
-            for run_id, tenant, principal, status in database.execute(_IN_ORDER, (feature, most)):
+            for run_id, tenant, principal, status in _over(database, feature, whose, _IN_ORDER, most):
                 rows = database.execute(_OF_RUN, (run_id,))
                 found = [(row[1], record) for row in rows if (record := _record(int(str(row[0])), row[2:])) is not None]
                 if found and isinstance(found[0][1], Started):
@@ -231,12 +237,13 @@ class DatabaseViews:
                     runs.setdefault(str(tenant), []).append((place, [record for _, record in found]))
                 database.execute("DELETE FROM followed WHERE feature = ? AND run_id = ?", (feature, run_id))
                 if status != "done" and rows:
-                    database.execute(_FOLLOW, (feature, run_id, int(str(rows[-1][0])) + 1))
+                    taken = int(str(rows[-1][0])) + 1
+                    database.execute(_FOLLOW, (feature, run_id, taken, tenant, principal))
             self._take(database, feature, runs)
 
         def leave_out(database: Database) -> None:
             database.lock()
-            for run_id, *_ in database.execute(_IN_ORDER, (feature, 1)):
+            for run_id, *_ in _over(database, feature, whose, _IN_ORDER, 1):
                 database.execute("DELETE FROM followed WHERE feature = ? AND run_id = ?", (feature, run_id))
                 log.warning("run %s could not be taken in by %s: %s", run_id, feature, problem)
 
@@ -250,38 +257,41 @@ class DatabaseViews:
                 return
         await self._writer.ask(leave_out, writes=True)
 
-    def run_ended(self, run_id: str, started: Record, features: Collection[str] = ()) -> int:
-        """A run of a journal in memory, which has no other process, is over: it is taken in when somebody reads.
+    def run_ended(self, run_id: str, whose: Whose) -> None:
+        """A run of a journal in memory, which has no other process, is over: it is looked at when somebody reads."""
+        for feature, views in self._run_views.items():
+            if views:
+                self._over.setdefault(feature, {}).setdefault(whose, {})[run_id] = next(self._ended)
 
-        Args:
-            run_id: the run.
-            started: its first record.
-            features: those that take it in; empty for all.
+    def run_dropped(self, run_id: str, whose: Whose) -> None:
+        """A journal in memory has no room for a run any more."""
+        for feature in self._over:
+            self._waits_no_more(feature, run_id, whose)
 
-        Returns:
-            How many features take it in.
-        """
-        followers = self.followers(started) if isinstance(started, Started) else []
-        taking = [name for name in followers if not features or name in features]
-        for feature in taking:
-            over = self._over.setdefault(feature, {})
-            over.pop(run_id, None)  # it has ended anew, as the last
-            over[run_id] = None
-        return len(taking)
+    def _waits_no_more(self, feature: str, run_id: str, whose: Whose) -> None:
+        runs = self._over[feature].get(whose, {})
+        runs.pop(run_id, None)
+        if not runs:
+            self._over[feature].pop(whose, None)
 
-    def _take_ended(self, feature: str, run_id: str, past: Past) -> None:
+    def _take_ended(self, feature: str, run_id: str, whose: Whose, past: Past) -> None:
         """Take in a run of a journal in memory, alone."""
 
         def take(database: Database) -> None:
-            if (run := past.ended_run(run_id)) is not None:
+            if (run := past.ended_run(run_id)) is not None and self._follows_run(feature, run):
                 self._take(database, feature, {run[0].tenant: [run]})
 
         def tell(error: Exception | None) -> None:
-            self._over[feature].pop(run_id, None)
+            self._waits_no_more(feature, run_id, whose)
             if error is not None:
                 log.warning("run %s could not be taken in: %s", run_id, error)
 
         self._writer.put(take, "", tell)
+
+    def _follows_run(self, feature: str, run: RunRecords) -> bool:
+        """Whether a feature takes in a run that is over."""
+        started = run[1][0]
+        return isinstance(started, Started) and feature in self.followers(started)
 
     def _take(self, database: Database, feature: str, runs: Mapping[str, list[RunRecords]]) -> None:
         for tenant, found in runs.items():
@@ -299,8 +309,9 @@ class DatabaseViews:
             self.follow_now(noted, place)
         count, past = len(found), self._past
         for run_id in past.over() if self._run_views.get(feature) else ():
-            if (run := past.ended_run(run_id)) is not None:
-                count += self.run_ended(run_id, run[1][0], (feature,))
+            if (run := past.ended_run(run_id)) is not None and self._follows_run(feature, run):
+                self.run_ended(run_id, (run[0].tenant, run[0].principal))
+                count += 1
         return count
 
     def _make(self, database: Database, noted: Record | None, place: RecordPlace) -> None:
@@ -319,6 +330,19 @@ class DatabaseViews:
         if run_id is None:
             return False
         return bool(database.execute(_EMPTY, (run_id,))) if self._past is None else self._past.is_forgotten(run_id)
+
+
+def _over(database: Database, feature: str, whose: Whose | None, last: str, *values: int) -> Sequence[Sequence[object]]:
+    """Runs that are over and were not taken in by a feature: id, tenant, user, status.
+
+    Args:
+        database: where to look.
+        feature: the feature.
+        whose: only runs of this user; None for those of everybody.
+        last: the end of the query.
+        values: of the end.
+    """
+    return database.execute(f"{_OVER} {_OF_USER if whose else ''} {last}", (feature, *(whose or ()), *values))
 
 
 def _record(number: int, sealed: Sequence[object]) -> Record | None:
