@@ -52,6 +52,7 @@ LATER = {
     "knowledge.md",
     "memory.md",
     "policy-origins.md",
+    "studio.md",
     "telemetry.md",
     "tools-published.md",
 }
@@ -151,6 +152,16 @@ def test_no_page_takes_long_to_read() -> None:
     }
     long = {path.name: len(text.split()) for path, text in prose.items() if len(text.split()) > 2_000}
     assert long.keys() <= {"CHANGELOG.md"}
+
+
+def test_a_page_ends_with_where_to_go_next() -> None:
+    pages = {path for path in GUIDES if path.parent != ROOT and path.name not in LATER}
+    ends = {path: path.read_text("utf-8").rstrip().splitlines()[-1] for path in pages}
+    lead = {path for path, last in ends.items() if last.startswith(("Next: [", "接下来：[")) and "](" in last}
+    ways = {
+        path for path in pages - lead if re.search(r"^## (Where to go next|接下来)$", path.read_text("utf-8"), re.M)
+    }
+    assert pages - lead - ways == set()
 
 
 @pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
