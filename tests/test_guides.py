@@ -159,7 +159,9 @@ def test_a_page_ends_with_where_to_go_next() -> None:
     ends = {path: path.read_text("utf-8").rstrip().splitlines()[-1] for path in pages}
     lead = {path for path, last in ends.items() if last.startswith(("Next: [", "接下来：[")) and "](" in last}
     ways = {
-        path for path in pages - lead if re.search(r"^## (Where to go next|接下来)$", path.read_text("utf-8"), re.M)
+        path
+        for path in pages - lead
+        if re.search(r"^## (Where to go next|接下来)$", path.read_text("utf-8"), re.MULTILINE)
     }
     assert pages - lead - ways == set()
 
