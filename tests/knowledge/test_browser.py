@@ -297,8 +297,8 @@ async def test_a_kept_page_that_was_altered_is_told_and_not_quoted(tmp_path: Pat
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
-        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('UPDATE kept_of_runs SET payload = CAST(replace("
-        'CAST(payload AS TEXT), "three months", "three days") AS BLOB)\'); c.commit()',
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('UPDATE kept_of_runs SET payload = "
+        'CAST(replace(CAST(payload AS TEXT), "three months", "three days") AS BLOB)\'); c.commit()',
         str(tmp_path / "j.db"),
     )
     assert await process.wait() == 0

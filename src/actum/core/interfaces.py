@@ -703,8 +703,9 @@ class Journal(Protocol):
         """
 
     def keep(self, digest: str, payload: bytes, run_id: str = "") -> None:
-        """Hold a payload under its SHA-256 for records that refer to it, such as the definitions of tools. The own words
-        of a run, such as large inputs, name the run: they are forgotten with it."""
+        """Hold a payload under its SHA-256 for records that refer to it, such as the definitions of tools. What belongs to
+        one run, such as its large inputs, names the run, and is forgotten with it.
+        """
 
     def keeps(self, digest: str) -> bool:
         """Whether a payload is known to be kept under this digest, so that it need not be made again. The answer may be
