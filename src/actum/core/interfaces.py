@@ -703,8 +703,8 @@ class Journal(Protocol):
         """
 
     def keep(self, digest: str, payload: bytes, run_id: str = "") -> None:
-        """Hold a payload under its SHA-256 for records that refer to it, such as the definitions of tools. What belongs to
-        one run, such as its large inputs, names the run, and is forgotten with it.
+        """Hold a payload under its SHA-256 for records that refer to it, such as the definitions of tools. What belongs
+        to one run, such as its large inputs, names the run, and is forgotten with it.
         """
 
     def keeps(self, digest: str) -> bool:
