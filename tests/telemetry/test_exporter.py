@@ -20,9 +20,11 @@ from actum.core.interfaces import Journal
 from actum.core.stored.passed import PassedRequest, PassedRequests
 from actum.journal.memory import MemoryJournal
 from actum.journal.timeline import Timeline
+from actum.scores.rating import rate
+from actum.scores.score import ScoreGiven
 from actum.telemetry.exporter import SpanExporter
 from actum.telemetry.settings import TelemetryTable
-from actum.telemetry.spans import spans_of
+from actum.telemetry.spans import SpanContent, score_spans, spans_of
 from actum.testing import FakeClock
 from tests.patience import HANGS_S
 from tests.storage.conftest import Store
@@ -31,6 +33,7 @@ from tests.telemetry.test_spans import desk, turn
 
 pytestmark = pytest.mark.row("A6")
 
+SPANS = ["invoke_agent desk", "chat gpt-5-mini", "execute_tool weather", "chat gpt-5-mini"]
 ENVIRONMENT = {"HOME": "/nowhere", "COLLECTOR_KEY": "a-secret-key"}
 
 
@@ -94,6 +97,55 @@ async def test_two_processes_and_a_third_after_a_failure_send_each_span_once_and
         for run_id in (*runs, *before):
             for span in spans_of(run_id, Timeline(await journals[1].read(run_id))):
                 assert len(collector.spans[span.span_id]) == 1
+
+
+@pytest.mark.row("F4")
+async def test_a_score_that_comes_after_the_spans_of_its_run_is_sent_once_below_the_run(shared: Store) -> None:
+    collector, clock = OtlpCollector(), FakeClock()
+    async with collector.serving() as url:
+        wanted = settings(url)
+        journals = [await opened(shared, wanted, clock) for _ in range(2)]
+        (before,) = await ran(journals[0])
+        await rate(journals[0], before, ScoreGiven(name="thumb", value=1.0), clock=clock)
+        clock.advance(1)
+        with (
+            open_exporter(wanted, ENVIRONMENT, journals[0]) as first,
+            open_exporter(wanted, ENVIRONMENT, journals[1]) as second,
+        ):
+            assert first is not None
+            assert second is not None
+            await first.look()
+            clock.advance(1)
+            run_id, forgotten = await ran(journals[0], 2)
+            await first.look()
+            assert len(collector.names) == 8, "a score from before telemetry was switched on is sent by hand alone"
+            down = ScoreGiven(name="thumb", value=0.0, by="ann", label="a-label", explanation="my-word")
+            for each in (run_id, forgotten):
+                await rate(journals[1], each, down, clock=clock)
+            await journals[1].forget(forgotten)
+            collector.answers = [500]
+            assert not await first.look()
+            await asyncio.gather(*(each.look() for each in (second, first) * 3))
+            assert collector.names[8:] == ["gen_ai.evaluation.result"]
+            await rate(journals[0], run_id, ScoreGiven(name="thumb", by="ann", withdrawn=True), clock=clock)
+            await second.look()
+            assert await first.send_run(before)
+        assert collector.names[8:] == ["gen_ai.evaluation.result"] * 2 + [*SPANS, "gen_ai.evaluation.result"]
+    timeline = Timeline(await journals[0].read(run_id))
+    (run,) = [each for each in spans_of(run_id, timeline) if each.name == "invoke_agent desk"]
+    given, back = score_spans(run_id, timeline).values()
+    assert (given.parent_span_id, given.trace_id, given.start) == (run.span_id, run.trace_id, given.end)
+    assert given.attributes == {
+        "gen_ai.evaluation.name": "thumb",
+        "gen_ai.evaluation.score.value": 0.0,
+        "actum.score.scorer": "person",
+        "actum.run.id": run_id,
+    }
+    assert back.attributes["actum.score.withdrawn"]
+    assert "gen_ai.evaluation.score.value" not in back.attributes
+    (whole, _) = score_spans(run_id, timeline, SpanContent(content=True, users=True)).values()
+    said = {"gen_ai.evaluation.score.label": "a-label", "gen_ai.evaluation.explanation": "my-word", "user.id": "ann"}
+    assert whole.attributes == {**given.attributes, **said}
 
 
 async def test_a_run_that_is_held_sends_nothing_and_a_waiting_run_is_sent_when_it_is_over(shared: Store) -> None:

@@ -7,14 +7,15 @@ import weakref
 from msgspec import Struct
 
 from ..core.interfaces import Journal
-from ..core.stores import RecordPlace, RecordView, Stores, Table
+from ..core.stores import AddColumn, AddIndex, AddTable, RecordPlace, RecordView, Stores, Table
 from ..features.feature import Feature
 from .score import FEATURE_NAME, RECORD_KIND, ScoreGiven
 
 
 class ScoreRow(Struct, frozen=True):
     """A score in the index; the words of its author stand on the record alone. The fields are those of `ScoreGiven`,
-    with `by` as `principal`; `value` is None for a score that was withdrawn.
+    with `by` as `principal`; `value` is None for a score that was withdrawn. `unsent` is 1 where no collector of traces
+    was told of the score.
     """
 
     run_id: str
@@ -26,26 +27,17 @@ class ScoreRow(Struct, frozen=True):
     scorer: str
     version: str
     at: float
+    unsent: int
 
 
-SCORES = Table("given", ScoreRow, ("run_id", "number"), (("name", "at"),))
+_UNSENT = ("unsent",)
+SCORES = Table("given", ScoreRow, ("run_id", "number"), (("name", "at"), _UNSENT))
 
 
 def _rows(given: ScoreGiven, place: RecordPlace) -> list[ScoreRow]:
     value = None if given.withdrawn else given.value
-    return [
-        ScoreRow(
-            place.run_id,
-            place.number,
-            given.name,
-            value,
-            given.by,
-            given.user,
-            given.scorer,
-            given.version,
-            place.at,
-        )
-    ]
+    who = (given.by, given.user, given.scorer, given.version)
+    return [ScoreRow(place.run_id, place.number, given.name, value, *who, place.at, unsent=1)]
 
 
 FEATURE = Feature(
@@ -53,6 +45,7 @@ FEATURE = Feature(
     title="How good runs were.",
     records=(ScoreGiven,),
     tables=(SCORES,),
+    migrations=((AddTable(SCORES),), (AddColumn(SCORES, "unsent", 0), AddIndex(SCORES, _UNSENT))),
     views=(RecordView(SCORES, ScoreGiven, _rows),),
 )
 _IN_USE: weakref.WeakSet[Stores] = weakref.WeakSet()

@@ -133,11 +133,19 @@ def all_scores(entries: Iterable[Entry]) -> list[ScoreOnRecord]:
             record = entry.record
         except JournalError:
             continue
-        if isinstance(record, Noted) and record.feature == FEATURE_NAME:
-            given = _KINDS.read(record)
-            if isinstance(given, ScoreGiven):
-                found.append(ScoreOnRecord(entry.number, entry.at, given))
+        if isinstance(record, Noted) and (given := score_of(record)) is not None:
+            found.append(ScoreOnRecord(entry.number, entry.at, given))
     return found
+
+
+def score_of(noted: Noted) -> ScoreGiven | None:
+    """The score that a feature's record is; None where the record is something else.
+
+    Args:
+        noted: the record.
+    """
+    found = _KINDS.read(noted) if noted.feature == FEATURE_NAME else None
+    return found if isinstance(found, ScoreGiven) else None
 
 
 def standing_scores(entries: Iterable[Entry]) -> list[ScoreOnRecord]:

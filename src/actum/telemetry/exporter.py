@@ -7,22 +7,25 @@ refuses or is away delays nothing but its own spans: they wait in the journal's 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.run.record import Entry
 from ..core.stored.passed import PassedRequest, PassedRequests
+from ..core.stores import Transaction
 from ..journal.timeline import Timeline
+from ..scores.feature import SCORES, ScoreRow
 from ..transport.fetcher import Fetcher
 from ..transport.http import HttpFailure
 from .feature import FEATURE, UNSENT, Unsent
 from .settings import TelemetryTable
-from .spans import SpanContent, TraceSpan, passed_span, spans_of
+from .spans import SpanContent, TraceSpan, passed_span, score_spans, spans_of
 
 log = logging.getLogger("actum.telemetry")
 
@@ -120,9 +123,15 @@ class SpanExporter:
             if not await self._send_rows(free[at : at + RUNS_AT_ONCE]):
                 await self._drop()
                 return False
-        if self._journal.passed is None or await self._journal.held.is_on():
+        if await self._journal.held.is_on():
             return True
         with suppress(Busy):  # another process sends them
+            async with self._journal.claim("telemetry of scores"):
+                if not await self._send_scores():
+                    return False
+        if self._journal.passed is None:
+            return True
+        with suppress(Busy):
             async with self._journal.claim("telemetry of passed requests"):
                 return await self._send_lines(self._journal.passed)
         return True
@@ -133,7 +142,7 @@ class SpanExporter:
         Raises:
             JournalError: the journal can not be read.
         """
-        return await self._post([await self._spans(run_id)]) == "sent"
+        return await self._post([await self._spans(run_id), await self._spans_of_scores([run_id])]) == "sent"
 
     async def send_passed(self, since: float) -> int:
         """Send the spans of the requests that were passed through since a time, whatever was sent before.
@@ -186,6 +195,24 @@ class SpanExporter:
                 await self._journal.stores.delete(tenant, UNSENT, {"run_id": row.run_id, "ends": row.ends})
             return "failed" not in outcomes
 
+    async def _send_scores(self) -> bool:
+        """Send the spans of scores, which come when the spans of their runs may have been sent; whether the collector
+        took them."""
+        stores = self._journal.stores
+        rows = await stores.find_everywhere(SCORES, where={"unsent": 1}, limit=ROWS_MAX)
+        for at in range(0, len(rows), RUNS_AT_ONCE):
+            part = rows[at : at + RUNS_AT_ONCE]
+            wanted = {(row.run_id, row.number) for _, row in part if row.at >= self._since}
+            spans = await self._spans_of_scores(sorted({run_id for run_id, _ in wanted}), wanted)
+            outcome = await self._post([spans])
+            if outcome == "failed":
+                return False
+            if outcome == "refused":
+                self._count("dropped", len(spans))
+            for tenant, row in part:
+                await stores.transact(tenant, partial(_note_sent, row))
+        return True
+
     async def _send_lines(self, kept: PassedRequests) -> bool:
         """Send the spans of passed-through requests; whether the collector took them."""
         while lines := await kept.unsent(LINES_AT_ONCE):
@@ -211,6 +238,16 @@ class SpanExporter:
 
     async def _spans(self, run_id: str) -> list[TraceSpan]:
         found = spans_of(run_id, Timeline(self._seen(await self._journal.read(run_id))), self._said)
+        return [span for span in found if self._is_sampled(span.trace_id)]
+
+    async def _spans_of_scores(
+        self, runs: Sequence[str], wanted: Collection[tuple[str, int]] | None = None
+    ) -> list[TraceSpan]:
+        """The spans of scores of runs: those of these runs and entries, or all."""
+        found = []
+        for run_id in runs:
+            scores = score_spans(run_id, Timeline(await self._journal.read(run_id)), self._said)
+            found += [span for number, span in scores.items() if wanted is None or (run_id, number) in wanted]
         return [span for span in found if self._is_sampled(span.trace_id)]
 
     def _is_sampled(self, trace: str) -> bool:
@@ -245,3 +282,9 @@ class SpanExporter:
         for tenant, row in rows:
             self._count("dropped", len(await self._spans(row.run_id)))
             await self._journal.stores.delete(tenant, UNSENT, {"run_id": row.run_id})
+
+
+def _note_sent(row: ScoreRow, transaction: Transaction) -> None:
+    """Note that a score was sent, unless its run was forgotten meanwhile."""
+    if transaction.get(SCORES, row.run_id, row.number) == row:
+        transaction.put(SCORES, structs.replace(row, unsent=0))

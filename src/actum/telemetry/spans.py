@@ -5,6 +5,7 @@ in whatever process and as often as one likes.
     chat MODEL                                a turn of the model, what a running tool asked a model, and a request that
                                               was passed through
     execute_tool NAME                         a call, from its first attempt to its outcome
+    gen_ai.evaluation.result                  a score of the run, without a length: an event of the conventions
 
 A run of direct calls has no span of its own. What a branch took over from another run has its spans in that run alone.
 Usage and cost stand on `chat` alone, since backends add them up.
@@ -24,10 +25,11 @@ from msgspec import Struct
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.json import JsonObject
 from ..core.message import Message, Reply, ToolMessage, Usage, UserMessage
-from ..core.run.record import Ended, Started, TaskRetrying
+from ..core.run.record import Ended, Noted, Started, TaskRetrying
 from ..core.stored.passed import PassedRequest, passed_key
 from ..core.trace import span_id, span_in, trace_id
 from ..journal.timeline import Attempt, CallSpan, DirectCalls, InputAsked, ModelTurn, NodeSpan, OtherEvent, Timeline
+from ..scores.score import ScoreGiven, score_of
 
 SCHEMA = "https://opentelemetry.io/schemas/1.41.0"
 Attribute = str | int | float | bool | tuple[str, ...]
@@ -93,6 +95,19 @@ def spans_of(run_id: str, timeline: Timeline, said: SpanContent = NAMES_ONLY) ->
     """
     started = timeline.started
     return [] if started is None else list(_Spans(run_id, started, timeline, said).all())
+
+
+def score_spans(run_id: str, timeline: Timeline, said: SpanContent = NAMES_ONLY) -> dict[int, TraceSpan]:
+    """The spans of the scores of a run, by the numbers of their entries. A score may come long after the spans of its
+    run were sent, so each has a span of its own below that of the run.
+
+    Args:
+        run_id: the run.
+        timeline: its entries as they belong together.
+        said: what the spans may say.
+    """
+    started = timeline.started
+    return {} if started is None else dict(_Spans(run_id, started, timeline, said).scores())
 
 
 def passed_span(line: PassedRequest, said: SpanContent = NAMES_ONLY) -> TraceSpan | None:
@@ -180,6 +195,38 @@ class _Spans:
                     yield from self._call(call)
                     if self._said.content and call.outcome is not None:
                         told.append(_told(ToolMessage(call.call.name, call.outcome.result)))
+
+    def scores(self) -> Iterator[tuple[int, TraceSpan]]:
+        for row in self._timeline.rows:
+            if isinstance(row, OtherEvent) and isinstance(row.record, Noted) and (given := score_of(row.record)):
+                yield row.number, self._score(given, row.number, row.at)
+
+    def _score(self, given: ScoreGiven, number: int, at: float) -> TraceSpan:
+        attributes: dict[str, Attribute] = {
+            "gen_ai.evaluation.name": given.name,
+            **self._common,
+            "actum.score.scorer": given.scorer,
+        }
+        if given.value is not None:
+            attributes["gen_ai.evaluation.score.value"] = given.value
+        if given.withdrawn:
+            attributes["actum.score.withdrawn"] = True
+        words = {"gen_ai.evaluation.score.label": given.label, "gen_ai.evaluation.explanation": given.explanation}
+        if self._said.content:
+            attributes |= {name: value for name, value in words.items() if value}
+        attributes.pop("user.id", None)  # of the person who asked
+        if self._said.users and any(given.author):
+            attributes["user.id"] = given.user or given.by
+        return TraceSpan(
+            trace_id=self._trace,
+            span_id=span_id(f"{self._run_id} score {number}"),
+            parent_span_id=self._own,
+            name="gen_ai.evaluation.result",
+            kind="internal",
+            start=_ns(at),
+            end=_ns(at),
+            attributes=attributes,
+        )
 
     def _made_common(self) -> dict[str, Attribute]:
         started = self._started

@@ -18,7 +18,7 @@ from ...journal.timeline import Timeline
 from ...policy.labels import Label
 from ...policy.record_mask import reader_mask
 from ...telemetry.settings import TelemetryTable
-from ...telemetry.spans import SpanContent, TraceSpan, spans_of
+from ...telemetry.spans import SpanContent, TraceSpan, score_spans, spans_of
 from .. import options
 from ..exit_codes import DONE, FAILED
 from ..options import JournalFlag, JsonFlag, RunArgument
@@ -111,5 +111,6 @@ async def _spans_below(
     found: list[TraceSpan] = []
     for each in await _below(journal, run_id):
         entries = reader_mask(labels, who()).of_run(await journal.read(each))
-        found += spans_of(each, Timeline(entries), said)
+        timeline = Timeline(entries)
+        found += [*spans_of(each, timeline, said), *score_spans(each, timeline, said).values()]
     return found
