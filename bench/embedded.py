@@ -18,9 +18,11 @@ from actum.core.call import ToolCall
 from actum.core.message import Message, Transcript, UserMessage
 from actum.core.model import Request
 from actum.core.tool import Tool
+from actum.journal.memory import MemoryJournal
 from actum_embedded import Embedded
 
 from . import bfcl, questions
+from . import own as own_set
 
 Rows = list[dict[str, str | float]]
 CATEGORIES = (
@@ -64,15 +66,13 @@ def leaderboard(categories: Sequence[str] = CATEGORIES) -> Rows:
 
 def own() -> Rows:
     """Percent of the own set that came out right, by language and by what is wanted."""
-    kinds = ("one call", "several calls", "nothing to call", "something is missing")
-    right: dict[str, dict[str, list[bool]]] = {language: {kind: [] for kind in kinds} for language in ("zh", "en")}
-    for question in questions.load():
-        moment = questions.now(question.language).date()
-        offered = [questions.tools()[name] for name in question.tools]
-        calls, text = reply(Embedded(today=lambda day=moment: day), [UserMessage.of(question.question)], offered)  # type: ignore[misc]
-        kind = kinds[min(len(question.calls), 2) - 1] if question.calls else kinds[3 if question.ask else 2]
-        right[question.language][kind].append(questions.judge(question, calls, text).ok)
-    right["both"] = {kind: right["zh"][kind] + right["en"][kind] for kind in kinds}
+    right: dict[str, dict[str, list[bool]]] = {
+        language: {kind: [] for kind in own_set.KINDS} for language in ("zh", "en")
+    }
+    for case in asyncio.run(own_set.tried(MemoryJournal())).results:
+        language, kind = case.tags
+        right[language][kind].append(case.score("right") == 1.0)
+    right["both"] = {kind: right["zh"][kind] + right["en"][kind] for kind in own_set.KINDS}
     rows: Rows = []
     for language, by_kind in right.items():
         row: dict[str, str | float] = {"language": language}
