@@ -177,7 +177,7 @@ async def test_spans_that_a_collector_will_never_take_keep_no_others_waiting_and
 ) -> None:
     collector, clock, counts = OtlpCollector(), FakeClock(), Counter[str]()
     async with collector.serving() as url:
-        wanted = settings(url, queue=2)
+        wanted = settings(url, queue=8)
         journal = await opened(shared, wanted, clock)
         with open_exporter(
             wanted, ENVIRONMENT, journal, lambda outcome, number: counts.update({outcome: number})
@@ -315,6 +315,36 @@ async def test_requests_that_are_passed_through_are_sent_once_by_one_of_all_proc
             collector.answers = [400] * 4  # all together, the older half, and each of its two
             assert await b.look()
             assert (counts["dropped"], len(collector.names) - before) == (5 + 2, 3)
+
+
+async def test_runs_and_passed_requests_that_wait_are_as_many_spans_as_the_queue_holds(shared: Store) -> None:
+    collector, clock, counts = OtlpCollector(), FakeClock(), Counter[str]()
+    async with collector.serving() as url:
+        wanted = settings(url, queue=8)
+        journal = await opened(shared, wanted, clock)
+
+        def count(outcome: str, number: int) -> None:
+            counts[outcome] += number
+
+        with open_exporter(wanted, ENVIRONMENT, journal, count) as exporter:
+            assert exporter is not None
+            await exporter.look()
+            clock.advance(1)
+            runs = await ran(journal, 2)  # of 4 spans each
+            clock.advance(1)
+            runs += await ran(journal)
+            for number in range(10):
+                kept(journal).add(passed(number))
+            await kept(journal).sums(0, 1)
+            collector.answers = [503, 503]
+            assert not await exporter.look()
+            assert counts["dropped"] == 2 * 4 + 6, "each kind keeps half of the places"
+            assert not await exporter.look()
+            assert counts["dropped"] == 2 * 4 + 6, "what waits fits"
+            assert await exporter.look()
+            assert (len(collector.names), counts["sent"]) == (8, 8)
+            latest = spans_of(runs[-1], Timeline(await journal.read(runs[-1])))
+            assert {span.span_id for span in latest} <= set(collector.spans)
 
 
 async def test_without_the_table_nothing_is_written_and_nothing_is_sent(shared: Store) -> None:

@@ -48,7 +48,7 @@ def pay(sum: int) -> str:
 
 def turn(*calls: ToolCall, text: str = "") -> Reply:
     content: tuple[TextPart | ToolCall, ...] = (*([TextPart(text)] if text else []), *calls)
-    spent = Usage(input_tokens=20, output_tokens=3, cached_tokens=5)
+    spent = Usage(input_tokens=20, output_tokens=3, cached_tokens=5, cache_written_tokens=4)
     return Reply(content=content, usage=spent, model="gpt-5-mini-2026", finish_reason="stop")
 
 
@@ -93,6 +93,7 @@ async def test_a_child_agent_stands_below_the_call_that_began_it_in_one_trace_wi
         "gen_ai.response.model": "gpt-5-mini-2026",
         "gen_ai.usage.input_tokens": 20,
         "gen_ai.usage.cache_read.input_tokens": 5,
+        "gen_ai.usage.cache_creation.input_tokens": 4,
         "gen_ai.usage.output_tokens": 3,
         "gen_ai.conversation.id": "c1",
         "session.id": "c1",
@@ -193,6 +194,7 @@ def test_a_request_that_was_passed_through_is_a_chat_span_in_the_trace_of_its_ca
         input_tokens=30,
         output_tokens=5,
         cached_tokens=10,
+        cache_written_tokens=6,
         cost=Decimal(2),
         seconds=0.5,
         request_body=b"my-word",
@@ -209,6 +211,7 @@ def test_a_request_that_was_passed_through_is_a_chat_span_in_the_trace_of_its_ca
         "gen_ai.usage.input_tokens": 30,
         "gen_ai.usage.output_tokens": 5,
         "gen_ai.usage.cache_read.input_tokens": 10,
+        "gen_ai.usage.cache_creation.input_tokens": 6,
         "actum.cost": 2.0,
         "langfuse.observation.cost_details": '{"total":2.0}',
         "actum.tenant": "north",

@@ -119,7 +119,7 @@ TEMPLATE = """\
 #users = false                             # whether spans name the users
 #sample = 1.0                              # the share of traces, by the id of the trace
 #every_s = 2.0                             # seconds between two looks
-#queue = 100000                            # the most runs that wait to be sent; the oldest beyond are dropped
+#queue = 100000                            # the most spans that wait; the oldest beyond are dropped
 
 # What begins runs by itself; see `actum docs triggers`.
 #[triggers.switch]                        # POST /v1/triggers/switch

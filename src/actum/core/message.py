@@ -47,6 +47,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
         output_tokens: all that came out, reasoning included.
         cached_tokens: how many of `input_tokens` the endpoint had in its cache.
         reasoning_tokens: how many of `output_tokens` were thought, not said.
+        cache_written_tokens: how many of `input_tokens` the endpoint wrote into its cache.
         estimated: the endpoint did not tell all of them, and some are estimated; see `core.token_estimate`.
     """
 
@@ -55,6 +56,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     estimated: bool = False
+    cache_written_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -63,6 +65,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
             self.cached_tokens + other.cached_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
             self.estimated or other.estimated,
+            self.cache_written_tokens + other.cache_written_tokens,
         )
 
     def beyond(self, other: Usage) -> Usage:
@@ -73,6 +76,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
             max(0, self.cached_tokens - other.cached_tokens),
             max(0, self.reasoning_tokens - other.reasoning_tokens),
             self.estimated,
+            max(0, self.cache_written_tokens - other.cache_written_tokens),
         )
 
     @property
@@ -87,6 +91,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
             and self.output_tokens >= 0
             and self.cached_tokens >= 0
             and self.reasoning_tokens >= 0
+            and self.cache_written_tokens >= 0
         )
 
 

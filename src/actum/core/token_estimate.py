@@ -42,7 +42,11 @@ def with_sound_usage(reply: Reply) -> Reply:
     if told.is_sound:
         return reply
     usage = Usage(
-        max(0, told.input_tokens), max(0, told.output_tokens), max(0, told.cached_tokens), max(0, told.reasoning_tokens)
+        input_tokens=max(0, told.input_tokens),
+        output_tokens=max(0, told.output_tokens),
+        cached_tokens=max(0, told.cached_tokens),
+        reasoning_tokens=max(0, told.reasoning_tokens),
+        cache_written_tokens=max(0, told.cache_written_tokens),
     )
     return msgspec.structs.replace(reply, usage=usage)
 

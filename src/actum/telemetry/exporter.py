@@ -95,6 +95,7 @@ class SpanExporter:
         self._said = SpanContent(content=table.content, users=table.users)
         self._since = float("inf")
         self._problem = ""
+        self._sizes: dict[str, int] = {}  # how many spans each run has that waits, while the collector takes none
         if journal.passed is not None:
             journal.passed.note_unsent()
 
@@ -119,21 +120,28 @@ class SpanExporter:
         rows = await self._journal.stores.find_everywhere(UNSENT, limit=ROWS_MAX)
         held = await self._journal.held.which([row.run_id for _, row in rows])
         free = [(tenant, row) for tenant, row in rows if row.run_id not in held]
+        is_well = True
         for at in range(0, len(free), RUNS_AT_ONCE):
-            if not await self._send_rows(free[at : at + RUNS_AT_ONCE]):
-                await self._drop()
-                return False
-        if await self._journal.held.is_on():
-            return True
+            if not (is_well := await self._send_rows(free[at : at + RUNS_AT_ONCE])):
+                break
+        if is_well and not await self._journal.held.is_on():
+            is_well = await self._send_beside()
+        if is_well:
+            self._sizes.clear()
+        else:
+            await self._drop()
+        return is_well
+
+    async def _send_beside(self) -> bool:
+        """Send scores and the spans of passed-through requests; whether the collector took them."""
         with suppress(Busy):  # another process sends them
             async with self._journal.claim("telemetry of scores"):
                 if not await self._send_scores():
                     return False
-        if self._journal.passed is None:
-            return True
-        with suppress(Busy):
-            async with self._journal.claim("telemetry of passed requests"):
-                return await self._send_lines(self._journal.passed)
+        if self._journal.passed is not None:
+            with suppress(Busy):
+                async with self._journal.claim("telemetry of passed requests"):
+                    return await self._send_lines(self._journal.passed)
         return True
 
     async def send_run(self, run_id: str) -> bool:
@@ -217,7 +225,6 @@ class SpanExporter:
         """Send the spans of passed-through requests; whether the collector took them."""
         while lines := await kept.unsent(LINES_AT_ONCE):
             if not await self._send_in_halves([line for _, line in lines]):
-                self._count("dropped", await kept.drop_unsent(self._table.queue))
                 return False
             await kept.sent([place for place, _ in lines])
             if len(lines) < LINES_AT_ONCE:
@@ -276,12 +283,21 @@ class SpanExporter:
         return "sent" if not problem else "refused" if refused else "failed"
 
     async def _drop(self) -> None:
-        """Drop the oldest runs that wait, where more wait than may."""
+        """Drop the oldest spans that wait, where more wait than may. Spans of runs and those of passed-through requests
+        have half of the places each, and what the others leave free.
+        """
         rows = await self._journal.stores.find_everywhere(UNSENT)
-        rows = sorted(rows, key=lambda each: each[1].at)[: max(0, len(rows) - self._table.queue)]
+        rows.sort(key=lambda each: each[1].at, reverse=True)
+        self._sizes = {row.run_id: self._sizes.get(row.run_id) or len(await self._spans(row.run_id)) for _, row in rows}
+        most, of_runs, kept = self._table.queue, sum(self._sizes.values()), self._journal.passed
+        lines = await kept.count_unsent() if kept is not None else 0
+        left = max(most - lines, most // 2)
+        if kept is not None and lines > (may_wait := most - min(of_runs, left)):
+            self._count("dropped", await kept.drop_unsent(may_wait))
         for tenant, row in rows:
-            self._count("dropped", len(await self._spans(row.run_id)))
-            await self._journal.stores.delete(tenant, UNSENT, {"run_id": row.run_id})
+            left -= self._sizes[row.run_id]
+            if left < 0 and await self._journal.stores.delete(tenant, UNSENT, {"run_id": row.run_id}):
+                self._count("dropped", self._sizes.pop(row.run_id))
 
 
 def _note_sent(row: ScoreRow, transaction: Transaction) -> None:

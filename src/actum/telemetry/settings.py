@@ -21,8 +21,8 @@ class TelemetryTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         users: spans name the users.
         sample: the share of traces that are sent, from 0 to 1; by the id of the trace, so that all processes agree.
         every_s: seconds between two looks for runs that have ended.
-        queue: the most runs, and the most passed-through requests, that wait to be sent; beyond that the oldest are
-            dropped and counted.
+        queue: the most spans that wait while the collector takes none; beyond that the oldest are dropped and counted.
+            Runs and passed-through requests have half of the places each, and what the others leave free.
     """
 
     endpoint: Annotated[str, Meta(pattern=r"^(https?://[^\s/?#@]+[^\s?#]*)?$")] = ""

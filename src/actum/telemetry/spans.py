@@ -125,7 +125,9 @@ def passed_span(line: PassedRequest, said: SpanContent = NAMES_ONLY) -> TraceSpa
         ("embeddings" if line.surface == "embeddings" else "chat"),
         line.asked if model in ("", "*") else model,
     )
-    usage = Usage(line.input_tokens, line.output_tokens, line.cached_tokens)
+    usage = Usage(
+        line.input_tokens, line.output_tokens, line.cached_tokens, cache_written_tokens=line.cache_written_tokens
+    )
     named: dict[str, Attribute] = {
         "actum.tenant": line.tenant,
         "actum.key.id": line.key_id,
@@ -160,6 +162,8 @@ def _usage(usage: Usage, cost: Decimal) -> dict[str, Attribute]:
     }
     if usage.cached_tokens:
         attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
+    if usage.cache_written_tokens:
+        attributes["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_written_tokens
     if cost:
         attributes["actum.cost"] = float(cost)
         attributes["langfuse.observation.cost_details"] = _json({"total": float(cost)})

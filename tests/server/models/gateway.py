@@ -68,6 +68,9 @@ class KeptLines:
     async def sent(self, places: Sequence[int]) -> None:
         pass
 
+    async def count_unsent(self) -> int:
+        return 0
+
     async def drop_unsent(self, most: int) -> int:
         return 0
 

@@ -40,7 +40,7 @@ class PassedRequest(Struct, frozen=True, kw_only=True):
         tried: how many upstreams were asked.
         end: how the request ended.
         status: the HTTP status of the answer to the client; 0 where the client had hung up before.
-        input_tokens, output_tokens, cached_tokens: as the upstream told them.
+        input_tokens, output_tokens, cached_tokens, cache_written_tokens: as the upstream told them.
         cost: what the tokens cost, by the prices of the settings; None where no price is set.
         seconds: how long all of it took.
         first_s: how long it took until the first byte of the answer went out.
@@ -63,6 +63,7 @@ class PassedRequest(Struct, frozen=True, kw_only=True):
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_written_tokens: int = 0
     cost: Decimal | None = None
     seconds: float
     first_s: float = 0.0
@@ -155,6 +156,13 @@ class PassedRequests(Protocol):
 
         Raises:
             JournalError: that can not be written.
+        """
+
+    async def count_unsent(self) -> int:
+        """How many lines there are whose spans were not sent.
+
+        Raises:
+            JournalError: the lines can not be read.
         """
 
     async def drop_unsent(self, most: int) -> int:

@@ -163,6 +163,9 @@ def usage_of(body: Json) -> Usage:
         count(told.get("completion_tokens")) or count(told.get("output_tokens")),
         cached or _inner(told, "input_tokens_details", "cached_tokens"),
         thought or _inner(told, "output_tokens_details", "reasoning_tokens"),
+        cache_written_tokens=written
+        or _inner(told, "prompt_tokens_details", "cache_write_tokens")
+        or _inner(told, "input_tokens_details", "cache_write_tokens"),
     )
 
 
@@ -179,6 +182,7 @@ def _later(before: Usage, after: Usage) -> Usage:
         max(before.output_tokens, after.output_tokens),
         max(before.cached_tokens, after.cached_tokens),
         max(before.reasoning_tokens, after.reasoning_tokens),
+        cache_written_tokens=max(before.cache_written_tokens, after.cache_written_tokens),
     )
 
 

@@ -450,6 +450,7 @@ class _Line:
             input_tokens=self._usage.input_tokens,
             output_tokens=self._usage.output_tokens,
             cached_tokens=self._usage.cached_tokens,
+            cache_written_tokens=self._usage.cache_written_tokens,
             cost=_cost(upstream, self._asked.model, self._usage),
             seconds=self._clock.monotonic() - self._began,
             first_s=self._first_s,

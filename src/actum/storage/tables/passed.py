@@ -28,6 +28,7 @@ _SUMS = """SELECT tenant, key_id, principal, model, upstream, count(*), sum(fail
     ORDER BY count(*) DESC, tenant, key_id, principal, model, upstream"""
 _UNSENT = """SELECT passed_unsent.place, payload FROM passed_unsent JOIN passed ON passed.place = passed_unsent.place
     ORDER BY passed_unsent.place LIMIT ?"""
+_COUNT = "SELECT count(*) FROM passed_unsent"
 _DROP = """DELETE FROM passed_unsent WHERE place <= (
     SELECT place FROM passed_unsent ORDER BY place DESC LIMIT 1 OFFSET ?)"""
 _LINES = "SELECT payload FROM passed WHERE at >= ? AND at < ? ORDER BY at DESC, place DESC LIMIT ?"
@@ -67,9 +68,13 @@ class DatabasePassed:
 
         await self._writer.ask(forget, writes=True)
 
+    async def count_unsent(self) -> int:
+        ((count,),) = await self._writer.ask(lambda base: base.execute(_COUNT))
+        return _whole(count)
+
     async def drop_unsent(self, most: int) -> int:
         def drop(database: Database) -> int:
-            (count,) = database.execute("SELECT count(*) FROM passed_unsent")[0]
+            ((count,),) = database.execute(_COUNT)
             if (left := _whole(count) - most) > 0:
                 database.execute(_DROP, (most,))
             return max(0, left)

@@ -508,9 +508,7 @@ def replies(draw: st.DrawFn) -> Reply:
     reason = "refusal" if refusal else "tool_use" if calls else "end_turn"
     cached, written, rest, out = draw(st.tuples(*[st.integers(0, 9)] * 4))
     extras: JsonObject = draw(st.sampled_from([{}, {"container": {"id": "c"}}]))
-    if written:
-        extras = {**extras, "usage": {"cache_creation_input_tokens": written}}
-    usage = Usage(cached + written + rest, out, cached, draw(st.integers(0, out)))
+    usage = Usage(cached + written + rest, out, cached, draw(st.integers(0, out)), cache_written_tokens=written)
     return Reply((*parts, *refusal), reason, usage, "m", "id", extras)
 
 

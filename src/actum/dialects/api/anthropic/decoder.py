@@ -65,7 +65,9 @@ _STATUS_OF_TYPE = {
     "timeout_error": 504,
 }
 _HEAD = frozenset({"id", "type", "role", "content", "model", "stop_reason", "usage", "stop_details"})
-_USAGE = frozenset({"input_tokens", "output_tokens", "cache_read_input_tokens", "output_tokens_details"})
+_USAGE = frozenset(
+    {"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens_details"}
+)
 _PIECES = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -323,12 +325,13 @@ class MessagesAnswer:
 def read_usage(usage: JsonObject) -> Usage:
     """The tokens of an answer. The API counts what was read from its cache, or written to it, beside the input."""
     details = usage.get("output_tokens_details")
-    cached = count(usage.get("cache_read_input_tokens"))
+    read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
     return Usage(
-        count(usage.get("input_tokens")) + cached + count(usage.get("cache_creation_input_tokens")),
+        count(usage.get("input_tokens")) + read + written,
         count(usage.get("output_tokens")),
-        cached,
+        read,
         count(details.get("thinking_tokens")) if isinstance(details, dict) else 0,
+        cache_written_tokens=written,
     )
 
 

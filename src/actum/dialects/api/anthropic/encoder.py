@@ -36,7 +36,6 @@ from ..block_extras import Block, alone, weave
 from ..call_wire import WireIds, arguments_object, arguments_text
 from ..cut_short import cut_short
 from ..signatures import ANTHROPIC, carried
-from ..token_count import count
 from .decoder import BLOCKS, INVALID
 
 DEFAULT_ID = "msg_actum"
@@ -312,12 +311,12 @@ def _stop_reason(reply: Reply, *, refused: bool) -> str:
 def _usage_object(reply: Reply) -> Block:
     usage, extras = reply.usage, reply.extras.get("usage")
     more = extras if isinstance(extras, dict) else {}
-    written = count(more.get("cache_creation_input_tokens"))
+    written = usage.cache_written_tokens
     return {
         "input_tokens": max(0, usage.input_tokens - usage.cached_tokens - written),
         "output_tokens": usage.output_tokens,
         "cache_read_input_tokens": usage.cached_tokens,
-        "cache_creation_input_tokens": 0,
+        "cache_creation_input_tokens": written,
         "output_tokens_details": {"thinking_tokens": usage.reasoning_tokens},
         **_NOT_COUNTED,
         **more,

@@ -25,6 +25,7 @@ _USAGE = Fields(
         "input_tokens": whole,
         "output_tokens": whole,
         "cache_read_input_tokens": whole,
+        "cache_creation_input_tokens": whole,
         "output_tokens_details": Fields({"thinking_tokens": whole, ANY_OTHER: only(0)}),
         "cache_creation": Fields({ANY_OTHER: only(0)}),
         "server_tool_use": Fields({ANY_OTHER: only(0)}),

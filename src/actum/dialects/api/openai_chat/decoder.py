@@ -443,6 +443,7 @@ def read_usage(usage: JsonObject) -> Usage:
         count(usage.get("completion_tokens")),
         count(cached.get("cached_tokens") if isinstance(cached, dict) else usage.get("prompt_cache_hit_tokens")),
         count(output.get("reasoning_tokens") if isinstance(output, dict) else 0),
+        cache_written_tokens=count(cached.get("cache_write_tokens") if isinstance(cached, dict) else 0),
     )
 
 

@@ -217,10 +217,11 @@ def _finish_reason(reply: Reply, functions: bool) -> str:
 
 
 def _usage_object(usage: Usage) -> JsonObject:
+    written: JsonObject = {"cache_write_tokens": usage.cache_written_tokens} if usage.cache_written_tokens else {}
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
         "total_tokens": usage.total_tokens,
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens, **written},
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
     }

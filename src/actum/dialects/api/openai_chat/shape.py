@@ -78,7 +78,7 @@ _USAGE = Fields(
         "prompt_tokens": whole,
         "completion_tokens": whole,
         "total_tokens": _is_sum,
-        "prompt_tokens_details": Fields({"cached_tokens": whole, ANY_OTHER: only(0)}),
+        "prompt_tokens_details": Fields({"cached_tokens": whole, "cache_write_tokens": whole, ANY_OTHER: only(0)}),
         "completion_tokens_details": Fields({"reasoning_tokens": whole, ANY_OTHER: only(0)}),
         "prompt_cache_hit_tokens": lambda _, item: not isinstance(item.get("prompt_tokens_details"), dict),
         ANY_OTHER: only(0),

@@ -555,6 +555,7 @@ def read_usage(said: JsonObject) -> Usage:
         count(said.get("output_tokens")),
         count(cached.get("cached_tokens") if isinstance(cached, dict) else 0),
         count(thought.get("reasoning_tokens") if isinstance(thought, dict) else 0),
+        cache_written_tokens=count(cached.get("cache_write_tokens") if isinstance(cached, dict) else 0),
     )
 
 

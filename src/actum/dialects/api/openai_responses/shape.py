@@ -61,7 +61,7 @@ _USAGE = Fields(
         "input_tokens": whole,
         "output_tokens": whole,
         "total_tokens": _is_sum,
-        "input_tokens_details": Fields({"cached_tokens": whole, ANY_OTHER: only(0)}),
+        "input_tokens_details": Fields({"cached_tokens": whole, "cache_write_tokens": whole, ANY_OTHER: only(0)}),
         "output_tokens_details": Fields({"reasoning_tokens": whole, ANY_OTHER: only(0)}),
         ANY_OTHER: only(0),
     }
