@@ -16,7 +16,7 @@ from actum.core.run.record import InputRequested, Started, TaskStarted
 from actum.core.run.task import TaskOptions
 from actum.core.stored.held import RunHeld
 from actum.core.stored.kept_object import OPEN_NEWS, KeptObject, OpenNews
-from actum.journal.lists import page_of_runs
+from actum.journal.lists import READ_MAX, count_interrupted, page_of_runs
 from actum.testing import FakeClock
 from actum.triggers.settings import TriggerTable
 from actum.triggers.watch import Watcher
@@ -96,6 +96,21 @@ async def test_nothing_that_was_unfinished_is_claimed_begun_ended_or_told_until_
     assert [line.run_id for line in await again.tasks.late(clock.now())] == [late]
     assert [message.run_id for message in await again.tasks.outbox.due(clock.now())] == [told]
     assert (await statuses(again))[waits] != "interrupted"
+
+
+async def test_interrupted_runs_are_counted_however_many_there_are(shared: Store) -> None:
+    clock = FakeClock()
+    journal = shared.open(clock=clock)
+    desk = Desk(journal, clock)
+    assert await count_interrupted(journal) == 0
+    lost = [begin(journal, f"run_{number}") for number in range(READ_MAX + 5)]
+    journal.append(begin(journal, "run_waits"), InputRequested(Pending("ask_1", "answer", "Which?")))
+    await desk.accept()
+    async with journal.claim(lost[0]), journal.claim(lost[-1]):
+        other = shared.open(clock=clock)
+        assert await count_interrupted(journal) == await count_interrupted(other) == len(lost) - 2
+    await journal.held.hold()
+    assert await count_interrupted(journal) == len(lost) + 2, "what is held is interrupted, whatever it waits for"
 
 
 async def test_while_a_journal_is_held_a_schedule_begins_nothing_and_later_makes_up_for_nothing(

@@ -77,10 +77,18 @@ class Conversation(Struct, frozen=True, kw_only=True):
 _UNFINISHED = ("running", "waiting", "paused")
 
 
-async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[RunSummary]:
+async def as_they_stand(
+    journal: Journal, runs: Sequence[RunSummary], *, reads_records: bool = True
+) -> list[RunSummary]:
     """The runs, with `interrupted` for each that is `running` and that nobody drives any more. A task that has not
     ended goes on by itself, and counts as `running`. A paused run that still waits for somebody is `paused`, though
     another question of the run was answered. A run that is held is `interrupted`, whatever it waits for.
+
+    Args:
+        journal: the journal.
+        runs: their lines in the list of runs.
+        reads_records: whether the records of runs that nobody drives are read. Without that, such a run is
+            `interrupted` also where it waits for somebody, or has ended since its line was read.
     """
     held = await journal.held.which([run.run_id for run in runs if run.status in _UNFINISHED])
     if held:
@@ -89,7 +97,7 @@ async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[Ru
     driven = await journal.driven(running) if running else set()
     lost = set(running) - driven
     if lost:  # one of them may have ended between the two looks at the journal
-        again = {run_id: _stands(run_id, await journal.read(run_id)) for run_id in lost}
+        again = {run_id: _stands(run_id, await journal.read(run_id)) for run_id in lost} if reads_records else {}
         runs = [again.get(run.run_id) or run for run in runs]
         states = await journal.tasks.states(list(lost)) if journal.tasks is not None else {}
         lost -= {run_id for run_id, state in states.items() if state not in FINISHED}

@@ -24,6 +24,8 @@ Key = TypeVar("Key")
 
 LIMIT_MAX = 1_000
 """So many items at most stand on one page."""
+READ_MAX = 1_000
+"""Of more interrupted runs than these, the records are not read to count them."""
 _LISTED: dict[str, tuple[str, ...]] = {"interrupted": ("running",), "paused": ("paused", "running")}
 """How runs are listed that stand so: the list can not tell them from runs that somebody drives; see `as_they_stand`."""
 
@@ -72,6 +74,17 @@ async def count_of_runs(journal: Journal, **wanted: Unpack[RunFilter]) -> int:
     wanted["status"] = status
     others = await journal.count_runs(**wanted) if status == "paused" else {}
     return sum(others.values()) + sum(run.status == status for run in running)
+
+
+async def count_interrupted(journal: Journal) -> int:
+    """How many runs are interrupted now, of all tenants; runs that are held are among them."""
+    listed = ("running", "waiting", "paused") if await journal.held.is_on() else ("running",)
+    count, behind = 0, ""
+    while page := await journal.runs(limit=LIMIT_MAX, behind=behind, status=listed):
+        behind = page[-1].run_id
+        now = await as_they_stand(journal, page, reads_records=count < READ_MAX)
+        count += sum(run.status == "interrupted" for run in now)
+    return count
 
 
 async def counts_of_runs(journal: Journal, most: int, **wanted: Unpack[RunFilter]) -> dict[str, int]:

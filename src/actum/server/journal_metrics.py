@@ -12,10 +12,7 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from ..core.interfaces import Clock, Journal
-from ..journal.lists import counts_of_runs
-
-INTERRUPTED_MAX = 1_000
-"""Runs that were interrupted are counted up to here: each has to be looked at."""
+from ..journal.lists import count_interrupted
 
 
 async def journal_figures(journal: Journal, clock: Clock) -> Sequence[Metric]:
@@ -31,13 +28,12 @@ async def journal_figures(journal: Journal, clock: Clock) -> Sequence[Metric]:
     waiting = await journal.count_asked()
     oldest = await journal.asked(limit=1) if waiting else []
     age = max(0.0, clock.now() - oldest[0].at) if oldest else 0.0
-    runs = await counts_of_runs(journal, INTERRUPTED_MAX, status="running")
     return [
         GaugeMetricFamily("actum_approvals_waiting", "Questions to persons that runs wait for.", waiting),
         GaugeMetricFamily("actum_approvals_oldest_seconds", "How long the oldest of these questions has waited.", age),
         GaugeMetricFamily(
             "actum_runs_interrupted",
-            "Runs whose process has ended, and that nobody goes on with; counted up to 1,000.",
-            runs.get("interrupted", 0),
+            "Runs whose process has ended, and that nobody goes on with.",
+            await count_interrupted(journal),
         ),
     ]

@@ -37,7 +37,7 @@ RUNS_MAX: Final = 10_000
 """Of this many runs under way it is known which model they ask."""
 WATCHED_S: Final = 5.0
 """What is watched is looked at once in this time."""
-LOOK_S: Final = 1.0
+LOOK_S: Final = 4.0
 """A look may take no longer."""
 
 log = logging.getLogger("actum.server")
