@@ -1,19 +1,20 @@
 """The access log: one line of JSON for each request that is over, and what is known of a request while it is answered.
 
 A line never holds a query, a body or a header. A thread writes the lines: where the disk is full or the reader of a
-pipe hangs, lines are lost and counted, and no request waits.
+pipe hangs, lines are lost and counted, and no request waits. Lines that come within `GATHER_S` are written together:
+a thread that woke for each line would cost more than the line. A process that is killed loses the lines of that time.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import queue
 import stat
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -31,6 +32,10 @@ log = logging.getLogger("actum.server")
 
 LINES_MAX = 10_000
 """At most this many lines wait to be written; further ones are lost."""
+GATHER_S = 0.05
+"""Lines that come within this time are written together."""
+WRITE_BYTES_MAX = 4_096
+"""At most these bytes are written at once, so that lines of several processes do not mix in one pipe."""
 END_S = 1.0
 """Seconds that the end of a server waits for lines that are not written yet."""
 STDERR = "-"
@@ -167,7 +172,8 @@ class AccessLog:
         self._place, self._lost = place, lost
         self._file = -1
         self._is_broken = False
-        self._lines: queue.Queue[AccessLine | None] = queue.Queue(LINES_MAX)
+        self._lines: deque[AccessLine] = deque()
+        self._came, self._ends = threading.Event(), threading.Event()
         self._reopens = threading.Event()
 
     @contextmanager
@@ -183,41 +189,60 @@ class AccessLog:
         try:
             yield
         finally:
-            with suppress(queue.Full):
-                self._lines.put_nowait(None)
+            self._ends.set()
+            self._came.set()
             thread.join(END_S)
 
     def write(self, line: AccessLine) -> None:
         """Have a line written. Nobody waits."""
-        try:
-            self._lines.put_nowait(line)
-        except queue.Full:
+        if len(self._lines) >= LINES_MAX:
             self._lost()
+            return
+        self._lines.append(line)
+        if not self._came.is_set():
+            self._came.set()
 
     def reopen(self) -> None:
         """Write what comes from now on into the file that has the name now: another program has moved the old one."""
         self._reopens.set()
 
     def _write_all(self) -> None:
-        while (line := self._lines.get()) is not None:
-            if self._reopens.is_set():
-                self._reopens.clear()
-                self._open_anew()
-            try:
-                self._write(encoded(line))
-            except OSError:
-                self._lost()
+        is_over = False
+        while not is_over:
+            self._came.wait()
+            is_over = self._ends.wait(GATHER_S)
+            self._came.clear()  # before the lines are taken: a line that comes from here on wakes this thread again
+            while self._lines:
+                if self._reopens.is_set():
+                    self._reopens.clear()
+                    self._open_anew()
+                self._write(self._gathered())
 
-    def _write(self, told: bytes) -> None:
-        """Raises:
-        OSError: the line was not written, or only a part of it: the next line begins behind a line break.
+    def _gathered(self) -> list[bytes]:
+        """The lines that are written next, of those that wait: at least one."""
+        lines = [encoded(self._lines.popleft())]
+        size = len(lines[0])
+        while self._lines and size < WRITE_BYTES_MAX:
+            line = encoded(self._lines[0])
+            if (size := size + len(line)) <= WRITE_BYTES_MAX:
+                lines.append(line)
+                self._lines.popleft()
+        return lines
+
+    def _write(self, lines: Sequence[bytes]) -> None:
+        """Write lines; those that were not written, or only in part, are lost. The next line begins behind a line
+        break.
         """
+        told = b"".join(lines)
         left = b"\n" + told if self._is_broken else told
-        while left:
-            written = os.write(self._file, left)
-            left = left[written:]
-            self._is_broken = bool(left)
-        self._is_broken = False
+        try:
+            while left:
+                written = os.write(self._file, left)
+                left = left[written:]
+                self._is_broken = bool(left)
+        except OSError:
+            for _ in range(min(len(lines), left.count(b"\n"))):
+                self._lost()
 
     def _open_anew(self) -> None:
         try:
