@@ -96,40 +96,48 @@ def test_the_compose_file_fits_the_schema_of_the_compose_specification(ops: Path
     assert subprocess.run([*checks, str(ops / "compose.yaml")], capture_output=True, check=False).returncode == 1
 
 
-def program(name: str) -> str:
-    """Where a program of the system is; the test is skipped where it is not installed."""
+def takes(name: str, *words: str, **environment: str) -> bool:
+    """Whether a program of this system takes a file, where the program is installed: no machine needs it for tests."""
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     if found is None:
-        pytest.skip(f"{name} is not installed")
-    return found
+        return True
+    tried = subprocess.run([found, *words], env=environment or None, capture_output=True, text=True, check=False)
+    assert tried.returncode == 0, tried.stderr
+    return True
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a file that say something."""
+    lines = [line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines()]
+    return [line for line in lines if line]
 
 
 def test_nginx_takes_its_file(ops: Path) -> None:
-    nginx = program("nginx")
+    lines = lines_of(ops / "nginx.conf")
+    assert [line for line in lines if line[-1] not in ";{}"] == []
+    assert sum(line[-1] == "{" for line in lines) == lines.count("}")
     key, certificate = key_pair("actum.example.com")
     (ops / "key.pem").write_text(key, "ascii")
     (ops / "certificate.pem").write_text(certificate, "ascii")
     site = (ops / "nginx.conf").read_text("utf-8").replace("/etc/nginx/", f"{ops}/")
     site = site.replace("server server:", "server 127.0.0.1:")
     (ops / "whole.conf").write_text(f"pid {ops}/pid;\nevents {{}}\nhttp {{\n{site}\n}}\n", "utf-8")
-    command = [nginx, "-t", "-q", "-p", str(ops), "-e", "stderr", "-c", str(ops / "whole.conf")]
-    tried = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert tried.returncode == 0, tried.stderr
+    assert takes("nginx", "-t", "-q", "-p", str(ops), "-e", "stderr", "-c", str(ops / "whole.conf"))
 
 
 def test_caddy_takes_its_file(ops: Path) -> None:
-    command = [program("caddy"), "validate", "--adapter", "caddyfile", "--config", str(ops / "Caddyfile")]
-    environment = {"ACTUM_HOST": "actum.example.com", "HOME": str(ops)}
-    tried = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert tried.returncode == 0, tried.stderr
+    lines = lines_of(ops / "Caddyfile")
+    assert sum(line.endswith(" {") for line in lines) == lines.count("}")
+    command = ("validate", "--adapter", "caddyfile", "--config", str(ops / "Caddyfile"))
+    assert takes("caddy", *command, ACTUM_HOST="actum.example.com", HOME=str(ops))
 
 
 def test_systemd_takes_its_file(ops: Path) -> None:
     text = (ops / "actum.service").read_text("utf-8").replace("/opt/actum/bin/actum", sys.executable)
     (ops / "actum.service").write_text(text, "utf-8")
-    command = [program("systemd-analyze"), "verify", str(ops / "actum.service")]
-    tried = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (tried.returncode, tried.stderr) == (0, "")
+    sections = [line for line in lines_of(ops / "actum.service") if line.startswith("[")]
+    assert sections == ["[Unit]", "[Service]", "[Install]"]
+    assert takes("systemd-analyze", "verify", str(ops / "actum.service"))
 
 
 @pytest.mark.parametrize("wheel", ["", "actum-0.1.0-py3-none-any.whl"])

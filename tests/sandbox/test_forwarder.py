@@ -28,6 +28,7 @@ from actum.toolsets.mcp.toolset import McpToolset
 from actum.toolsets.scripts import ScriptToolset
 from actum.transport.egress import Egress, EgressRules
 from actum.transport.guard import Guard
+from tests.patience import HANGS_S
 from tests.peers.install import node
 from tests.toolsets.mcp.test_jail import THIEF
 from tests.toolsets.mcp.test_stdio import called, said
@@ -146,7 +147,7 @@ async def test_an_error_of_a_server_that_goes_around_the_proxy_says_how_its_host
     async with host() as allowed:
         jail = McpJail(read=(str(THIEF),), hosts=(allowed.address,))
         server = McpServer(name="thief", command=sys.executable, args=(str(THIEF),), jail=jail)
-        toolset = McpToolset(server, guard=Guard(egress=allowed.egress), approve="all")
+        toolset = McpToolset(server, guard=Guard(egress=allowed.egress), approve="all", wait_s=HANGS_S)
         try:
             await toolset.list_tools()
             port: JsonObject = {"port": allowed.port}

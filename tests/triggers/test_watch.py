@@ -216,7 +216,9 @@ async def test_an_event_of_a_schedule_waits_while_its_workflow_is_away_and_is_to
 @asynccontextmanager
 async def resource_at(url: str) -> AsyncIterator[McpResource]:
     server = McpServer(name="notes", url=url, transport="http")
-    resource = McpResource("notes:///today.md", lambda changed: McpToolset(server, approve="all", changed=changed))
+    resource = McpResource(
+        "notes:///today.md", lambda changed: McpToolset(server, approve="all", changed=changed, wait_s=HANGS_S)
+    )
     try:
         yield resource
     finally:

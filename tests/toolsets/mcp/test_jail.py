@@ -25,6 +25,7 @@ from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.jail import UNSEEN, OpenedOutside, home_of, unfit_for_jail, unreadable_files
 from actum.toolsets.mcp.toolset import McpToolset
 from actum.transport.process_tree import descendants, start_of
+from tests.patience import HANGS_S
 from tests.peers import install
 
 from .test_stdio import called, said, until
@@ -218,7 +219,7 @@ async def test_what_a_server_tries_to_open_outside_its_jail_stands_on_record_wit
     (ssh / "id").write_text("private", "ascii")
     (given / "a.txt").write_text("given", "ascii")
     (given / "link").symlink_to(ssh / "id")
-    toolset = McpToolset(thief(given), approve="all")
+    toolset = McpToolset(thief(given), approve="all", wait_s=HANGS_S)
     journal = MemoryJournal()
 
     def asks(run: int) -> ScriptedModel:

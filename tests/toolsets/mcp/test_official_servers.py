@@ -23,6 +23,7 @@ from actum.sandbox.linux import landlock_abi
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.toolset import McpToolset
+from tests.patience import HANGS_S
 from tests.peers import install, programs
 
 from .test_stdio import called, said
@@ -76,7 +77,7 @@ def jailed(server: McpServer, *read: Path, write: tuple[Path, ...] = ()) -> McpS
 
 async def kept_out(server: McpServer, tool: str, arguments: JsonObject) -> list[str]:
     """What the audit says that a server tried to open outside its jail for a call."""
-    toolset, journal = McpToolset(server, approve="all"), MemoryJournal()
+    toolset, journal = McpToolset(server, approve="all", wait_s=HANGS_S), MemoryJournal()
     model = ScriptedModel([[ToolCall("c1", f"{server.name}_{tool}", arguments)], "done"])
     agent = Agent(model, tools=[toolset], journal=journal, policy=Rules(Rule("allow")))
     try:
