@@ -176,6 +176,7 @@ async def test_a_list_that_others_sent_is_gone_through_while_others_have_their_t
 
 OF_OURS = {
     "actum.journal.lists": "a cursor is a list of texts: what is nested in it is refused as no text",
+    "actum.runs.rejudged": "the definition of a tool, which we wrote",
     "actum.server.mcp.gateway.gateway": "a cursor, as well",
     "actum.toolsets.mcp.line": "one token, which is a text, a number or a name",
     "actum.toolsets.mcp.caller": "the state of a call, which we wrote into the record",

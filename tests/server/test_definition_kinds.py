@@ -44,6 +44,9 @@ USES_TOOL = ("agents", "user1", "name: user1\ntools: [it]")
 KINDS: Mapping[str, Kind] = {
     "prompts": Kind(("Be kind.", "Be brief."), "", user=("agents", "user1", "name: user1\ninstructions: {prompt: it}")),
     "tools": Kind((timesing(2, name="it"), timesing(3, name="it")), "name: it\nwhere: nowhere", "north", USES_TOOL),
+    "policies": Kind(
+        ('[[rules]]\nthen = "allow"', '[[rules]]\nthen = "deny"\ntools = "pay"'), '[[rules]]\nthen = "no"', "north"
+    ),
     "servers": Kind(
         (api("One."), api("Two.")),
         "name: it\nurll: run",

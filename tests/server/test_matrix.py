@@ -41,10 +41,10 @@ BODIES: dict[str, object] = {
     "saveWorkflowDraft": {"text": "x"},
     "publishWorkflow": {},
     "rollbackWorkflow": {"number": 1},
-    **{f"check{kind}": {"text": "x"} for kind in ("Agent", "Prompt", "Server", "Tool")},
-    **{f"save{kind}Draft": {"text": "x"} for kind in ("Agent", "Prompt", "Server", "Tool")},
-    **{f"publish{kind}": {} for kind in ("Agent", "Prompt", "Server", "Tool")},
-    **{f"rollback{kind}": {"number": 1} for kind in ("Agent", "Prompt", "Server", "Tool")},
+    **{f"check{kind}": {"text": "x"} for kind in ("Agent", "Policy", "Prompt", "Server", "Tool")},
+    **{f"save{kind}Draft": {"text": "x"} for kind in ("Agent", "Policy", "Prompt", "Server", "Tool")},
+    **{f"publish{kind}": {} for kind in ("Agent", "Policy", "Prompt", "Server", "Tool")},
+    **{f"rollback{kind}": {"number": 1} for kind in ("Agent", "Policy", "Prompt", "Server", "Tool")},
     **{f"try{kind}": {"version": 1, "share": 5} for kind in ("Agent", "Workflow")},
     "applyDefinitions": {"definitions": [], "dry_run": True},
     "cancelRun": {},
@@ -188,6 +188,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
         for kind, statuses in (
             ("Tool", (200, 404, 409, 409, 409, 404, 404, 404, 404)),
             ("Agent", (200, 404, 200, 422, 404, 404, 404, 404, 200)),
+            ("Policy", (200, 404, 200, 422, 404, 404, 404, 404, 200)),
             ("Prompt", (200, 404, 200, 200, 200, 200, 200, 404, 200)),
             ("Server", (200, 404, 200, 422, 404, 404, 404, 404, 200)),
         )
@@ -199,6 +200,8 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "compareWorkflowRuns": (401, (422, 403, 403, 403)),
     "deleteWorkflowDraft": (401, (404, 403, 403, 403)),
     "applyDefinitions": (401, (200, 403, 403, 403)),
+    "listPolicies": (401, (200, 403, 403, 403)),
+    "getPolicy": (401, (404, 403, 403, 403)),
     "listPrompts": (401, (200, 403, 403, 403)),
     "getPrompt": (401, (404, 403, 403, 403)),
     "listServers": (401, (200, 403, 403, 403)),
@@ -349,7 +352,10 @@ class Served:
     async def ask(self, who: str, method: str, path: str, body: object = None) -> tuple[int, httpx2.Headers, str]:
         """The status, the headers and the text of an answer; of a stream that goes on, no text."""
         self._asked += 1  # each from an address of its own, since those whose keys are wrong are slowed down
-        headers = {"x-forwarded-for": f"198.51.100.{self._asked % 250}", **(OF_MCP if path == "/mcp" else {})}
+        headers = {
+            "x-forwarded-for": f"198.18.{self._asked // 250}.{self._asked % 250}",
+            **(OF_MCP if path == "/mcp" else {}),
+        }
         if who in self.keys:
             headers["authorization"] = f"Bearer {self.keys[who]}"
         async with self.client.stream(method, path, json=body, headers=headers) as answer:

@@ -197,6 +197,7 @@ async def town(
     careful: bool = False,
     keyless: bool = False,
     policy_file: str = "policy.toml",
+    policy: str = "",
     **more: Any,  # noqa: ANN401  # settings
 ) -> AsyncIterator[Town]:
     (folder / "tools.py").write_text(TOOLS, "utf-8")
@@ -204,7 +205,7 @@ async def town(
     (folder / "policy.toml").write_text('default = "allow"\n', "utf-8")
     settings = Settings(
         tools=(str(folder / "tools.py"),),
-        policy="" if careful else str(folder / policy_file),
+        policy="" if careful else policy or str(folder / policy_file),
         workflows={"desk": WorkflowTable(file="desk.workflow.yaml")},
         models={"gpt-*": ModelTable(upstreams=("http://127.0.0.1:9/v1#x",))},
         serve=ServeSettings(public=""),

@@ -111,6 +111,7 @@ class CallPath:
         self._meters = meters or RateLimiters(limits)
         self._scope = scope
         self._terms = terms
+        self._published = terms.published
         outside = _outside_text(scope, catalog)
         said = OriginIndex(scope.heard, catalog.trusted, scope.requested, scope.instructions)
         said.naming = catalog.named_by
@@ -128,6 +129,11 @@ class CallPath:
         said = self._origins.said
         said.trust, said.naming, self._origins.outside.tool_named = catalog.trusted, catalog.named_by, catalog.tool
         self._defence.use(catalog)
+
+    async def look(self) -> None:
+        """Look which versions of published policies are in use: what follows is judged by these."""
+        for policy in self._published:
+            await policy.look(self._terms.facts.tenant)
 
     def bars(self, tool: Tool) -> bool:
         """Whether every call of a tool would be denied, whatever the arguments are."""
@@ -284,6 +290,9 @@ class CallPath:
             if self._origins.said.unread > LARGE and not self.reads(call.name):
                 await off_loop(self._origins.said.unread, self._origins.said.take_apart)
                 standing = self._scope.recording.standing(place)
+            if self._published:
+                await self.look()
+                standing = self._scope.recording.standing(place)
             plan = self._judge(call, standing)
             if plan.wants_mandate:
                 await self._defence.make_mandate()
@@ -311,6 +320,7 @@ class CallPath:
             return await self._make(allowed, standing)
         async with acquire(gates, clock, self._meters.counts):
             # A permission may have ended when the turn of the call comes.
+            await self.look()
             plan, standing = self._judge_anew(plan.said, standing.place)
             allowed = await self._clearance.clear(plan, standing)
             return await self._make(allowed, standing) if isinstance(allowed, Plan) else allowed

@@ -29,6 +29,7 @@ from ..policy.defence import judge as defend
 from ..policy.defence import shown as shown_value
 from ..policy.labels import Labelling
 from ..policy.origins import Lookup
+from ..policy.published import PublishedPolicy
 from ..policy.rules import Barring
 from ..policy.ruling import Required, first_known, rule_on
 from ..schema.canonical import Unclear
@@ -73,6 +74,12 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
             brought: tells what brought foreign text; see `Facts.outside`.
         """
         return msgspec.structs.replace(self.facts, now=now, origins=origins, brought=brought)
+
+    @property
+    def published(self) -> tuple[PublishedPolicy, ...]:
+        """The policies among these that a tenant publishes; it is looked before each call which version is in use."""
+        policies = (self.policy, *(each.policy for each in self.ancestors))
+        return tuple(each for each in policies if isinstance(each, PublishedPolicy))
 
     def bars(self, tool: Tool, now: float) -> bool:
         """Whether a policy denies every call of a tool, whatever the arguments are.

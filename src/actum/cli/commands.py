@@ -147,10 +147,22 @@ COMMANDS: Mapping[str, KnownCommand] = {
     ),
     "policy": KnownCommand(
         "tools.policy:app",
-        "Try a policy on a call, and check it.",
+        "Try a policy on a call, check it, and publish policies.",
         {
             "test": "Say what the policy says of a call, and why. Nothing is called.",
             "lint": "Say what is wrong with a policy: rules that never fit, checks that can not be made.",
+            "publish": "Publish a policy under the next number. A policy with a mistake is not published.",
+            "rollback": (
+                "Publish an older publication anew, under the next number. It holds at once, for runs under way too."
+            ),
+            "unpublish": "Take a policy out of use: from now on each call that it would judge is denied.",
+            "versions": "List the publications of a policy, the latest first.",
+            "list": "List the policies that have a draft or are published.",
+            "show": "Show the text of a published policy, or of its draft.",
+            "diff": (
+                "Show what differs between two versions of a policy, by rule, and by the calls on record that would be "
+                "judged otherwise."
+            ),
         },
     ),
     "agents": KnownCommand(

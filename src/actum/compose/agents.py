@@ -30,7 +30,8 @@ from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..journal.memory import MemoryJournal
 from ..policy.file import PolicyFile
-from ..policy.rules import CAREFUL, Rules
+from ..policy.published import PublishedPolicy, policy_named
+from ..policy.rules import CAREFUL, DEFAULT, Rules
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..tasks.background import in_background
@@ -83,7 +84,7 @@ def make_agent(
         output_type=output_type,
         instructions="" if prompt_named(settings.instructions) else settings.instructions,
         name=name,
-        policy=open_policy(settings),
+        policy=open_policy(settings, journal),
         limits=settings.limits,
         prices=settings.prices,
         journal=journal,
@@ -157,7 +158,7 @@ def make_runner(
     return Runner(
         with_labels(tools, settings.tool_labels),
         name=name,
-        policy=open_policy(settings),
+        policy=open_policy(settings, journal),
         limits=settings.limits,
         prices=settings.prices,
         journal=journal,
@@ -167,13 +168,31 @@ def make_runner(
     )
 
 
-def open_policy(settings: Settings) -> Rules | PolicyFile:
-    """The policy that the settings name; where its rules say nothing, side effects of local tools ask too.
+def open_policy(
+    settings: Settings, journal: Journal | None = None, *, careful: bool = True
+) -> Rules | PolicyFile | PublishedPolicy:
+    """The policy that the settings name.
+
+    Args:
+        settings: `policy` is a file, or `published:NAME`.
+        journal: keeps the published policies; None where nothing is judged.
+        careful: whether side effects of local tools ask too where the rules say nothing.
 
     Raises:
         UsageError: it can not be read, or is no policy.
     """
-    return PolicyFile(Path(settings.policy).expanduser(), careful=True) if settings.policy else CAREFUL
+    name = policy_named(settings.policy)
+    if name:
+        return PublishedPolicy(name, journal.definitions if journal is not None else None, careful=careful)
+    if not settings.policy:
+        return CAREFUL if careful else DEFAULT
+    return PolicyFile(Path(settings.policy).expanduser(), careful=careful)
+
+
+def policy_files(settings: Settings) -> tuple[str, ...]:
+    """The files of the policies that the settings name, without those that are published."""
+    every = (settings, *settings.of_agents.values())
+    return tuple(dict.fromkeys(each.policy for each in every if each.policy and not policy_named(each.policy)))
 
 
 async def list_tools(tools: Sequence[Toolish], labels: Mapping[str, ToolLabels] = NO_LABELS) -> Sequence[Tool]:

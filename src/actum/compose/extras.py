@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.toml import read_toml
+from ..policy.published import policy_named
 from .settings import Settings
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
@@ -52,7 +53,7 @@ def needed_extras(settings: Settings) -> tuple[str, ...]:
         "mcp": any(table.resource for table in settings.triggers.values()),
         "monty": any(each.sandbox.python == "monty" for each in every),
         "otel": settings.telemetry is not None,
-        "policy": any(_has_condition(each.policy) for each in every if each.policy),
+        "policy": any(policy_named(each.policy) or _has_condition(each.policy) for each in every if each.policy),
         "postgres": settings.journal.startswith(("postgres://", "postgresql://")),
         "workflow": bool(settings.workflows) or any(table.workflow for table in settings.triggers.values()),
     }

@@ -64,7 +64,16 @@ from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..tasks.queue import TaskQueue
 from ..transport.guard import is_here
 from ..triggers.watch import Watcher
-from .agents import UNNAMED, make_agent, open_agents, open_policy, prompt_named, takes_published, with_background
+from .agents import (
+    UNNAMED,
+    make_agent,
+    open_agents,
+    open_policy,
+    policy_files,
+    prompt_named,
+    takes_published,
+    with_background,
+)
 from .catalog import catalog_files
 from .connections import ModelConnections
 from .deploy.telemetry import telemetry_sent
@@ -145,7 +154,7 @@ def open_doors(
     mcp = McpService(
         with_labels(own, settings.tool_labels),
         instructions="" if prompt_named(settings.instructions) else settings.instructions,
-        policy=open_policy(settings),
+        policy=open_policy(settings, journal),
         limits=settings.limits,
         secrets=secrets,
         journal=journal,
@@ -650,8 +659,7 @@ def troubles_of(settings: Settings, environment: Mapping[str, str]) -> list[Call
         UsageError: a policy can not be read.
     """
     watch = SettingsWatch(settings, environment)
-    paths = dict.fromkeys(each.policy for each in (settings, *settings.of_agents.values()) if each.policy)
-    policies = [PolicyFile(Path(path).expanduser()) for path in paths]
+    policies = [PolicyFile(Path(path).expanduser()) for path in policy_files(settings)]
 
     def policy() -> str:
         return "" if all(each.is_usable for each in policies) else POLICY_UNUSABLE

@@ -291,7 +291,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         cite: what no quote of a source backs is marked in an answer (`mark`) or left out (`strict`, or true).
         journal: the journal's file, or a `postgresql://` address; `memory` for none; empty for the person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
-        policy: the policy's file; empty for the policy that asks before every declared side effect.
+        policy: the policy's file, or `published:NAME` for the one that each tenant has published under this name; empty
+            for the policy that asks before every declared side effect.
         limits: how much a run may use.
         prices: what models cost, by their names.
         mcp_wait: seconds for which a run waits for MCP servers that are not known yet, all side by side.

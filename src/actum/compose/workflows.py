@@ -19,13 +19,12 @@ from ..agents.agent import Agent
 from ..core.errors import BadTool, JournalError, UnknownName, UsageError
 from ..core.interfaces import Context, Journal, Toolset
 from ..core.model import Model
-from ..core.policy import Approver
+from ..core.policy import Approver, Policy
 from ..core.run.record import Started
 from ..core.secrets.store import SecretSource
 from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..journal.recording import RunState
-from ..policy.file import PolicyFile
 from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
 from ..workflow.definition.graph import Definition
@@ -90,7 +89,7 @@ class WorkflowParts(Struct, frozen=True, kw_only=True):
             name=name,
             models=self.models,
             tools=with_labels([*self.tools, *used], self.settings.tool_labels),
-            policy=open_policy(self.settings),
+            policy=open_policy(self.settings, self.journal),
             prices=self.settings.prices,
             journal=self.journal,
             approver=self.approver,
@@ -252,11 +251,11 @@ class Workflows:
             )
         return self._agents[name]
 
-    def _speakers_policy(self) -> PolicyFile | None:
+    def _speakers_policy(self) -> Policy | None:
         """The policy of agents that stand for workflows: where its rules say nothing, the call of a workflow asks
         nobody. The calls that the workflow makes may ask.
         """
-        return PolicyFile(Path(self._settings.policy).expanduser()) if self._settings.policy else None
+        return open_policy(self._settings, self._journal, careful=False) if self._settings.policy else None
 
     def speaker(self, workflow: Workflow, tenant: str) -> Agent[object]:
         """An agent that stands for a workflow that a tenant has published."""

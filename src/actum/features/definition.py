@@ -50,6 +50,8 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
         read: reads and checks a text, and says what is in it; raises `BadText` where something is wrong with it. Where
             the text has no name of its own, a file is published under its own name.
         difference: how two texts differ; raises `BadText` where one can not be read.
+        weighed: `async (journal, tenant, old, new)`: what else differs, seen by what is on record, such as the calls
+            that one of two policies denies; None for nothing.
         open: `async (app, who)`: what publishes the texts of the caller's tenant, a `runs.definitions.Publisher`,
             where more than `read` takes part, such as the tools of a server; None in the place of it where the caller
             has none of this kind.
@@ -63,6 +65,7 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
         differs_in: what counts as a difference, behind the help of `diff`, such as `: lines`.
         own: the operations that the feature brings itself: of `list`, `get`, `check`.
         stops: whether runs under way can not use either what was taken out of use.
+        judges: whether runs under way are judged by what is published, as by a policy; with none in use all is denied.
         is_listed: whether there are the commands `list` and `show`.
         told: what a list tells of a text, out of what is kept beside it (`ReadDefinition.about`).
         runs: what runs of them are in the list of runs: `agent` or `workflow`. Then another publication can be tried on
@@ -76,6 +79,7 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
     group: str = ""
     read: Callable[[str], ReadDefinition] | None = None
     difference: Callable[[str, str], Sequence[DefinitionChange]] = lines_that_differ
+    weighed: Callable[..., Awaitable[Sequence[DefinitionChange]]] | None = None
     open: Callable[..., Awaitable[Any]] | None = None
     means: Callable[..., Awaitable[str]] | None = None
     may_see: Callable[..., bool] = lambda who, name: True
@@ -86,6 +90,7 @@ class DefinitionKind(Struct, frozen=True, kw_only=True):
     differs_in: str = ""
     own: frozenset[str] = frozenset()
     stops: bool = False
+    judges: bool = False
     is_listed: bool = True
     told: Callable[[str], str] = lambda about: about
     runs: Literal["", "agent", "workflow"] = ""

@@ -23,6 +23,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -71,17 +72,53 @@ class _Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     final: bool = False
 
 
-class _User(Struct, frozen=True, forbid_unknown_fields=True):
+class PolicyUser(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a policy knows of a user.
+
+    Attributes:
+        roles: the roles of the user.
+    """
+
     roles: list[str] = []
 
 
-class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file; its rules are read one by one, so that what is wrong with one has a line."""
+class PolicyText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A policy as it is written. Its rules are read one by one, so that what is wrong with one has a line.
 
+    Attributes:
+        actum: `policy/1`, by which `actum apply` knows the file.
+        name: the name under which the policy is published; empty for that of its file.
+        rules: the rules, the first that fits decides.
+        users: what is known of users, by their names.
+        delegates: who may answer for an approver.
+        default: what happens where no rule fits.
+    """
+
+    actum: Literal["policy/1"] = "policy/1"
+    name: str = ""
     rules: list[dict[str, object]] = []
-    users: dict[str, _User] = {}
+    users: dict[str, PolicyUser] = {}
     delegates: dict[str, list[str]] = {}
     default: Verdict | None = None
+
+
+def read_policy(text: str, name: str) -> PolicyText:
+    """What a text of a policy says; its rules are not checked.
+
+    Args:
+        text: TOML.
+        name: what the file is called, for errors.
+
+    Raises:
+        UsageError: it is no policy.
+    """
+    try:
+        return msgspec.convert(read_toml(text), PolicyText)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError("{name}: {why}", name=name, why=error) from None
+    except msgspec.ValidationError as error:
+        known = ", ".join(PolicyText.__struct_fields__)
+        raise UsageError("{file}: {why}. A policy has: {known}", file=name, why=error, known=known) from None
 
 
 def read_rules(text: str, name: str, *, careful: bool = False) -> Rules:
@@ -98,16 +135,7 @@ def read_rules(text: str, name: str, *, careful: bool = False) -> Rules:
     >>> read_rules("[[rules]]\\nthen = 'deny'\\ntools = 'rm_*'", "policy.toml").rules[0].where
     'policy.toml:1'
     """
-    try:
-        found = read_toml(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError("{name}: {why}", name=name, why=error) from None
-    try:
-        file = msgspec.convert(found, _File)
-    except msgspec.ValidationError as error:
-        raise UsageError(
-            "{file}: {why}. A policy has: {known}", file=name, why=error, known=", ".join(_File.__struct_fields__)
-        ) from None
+    file = read_policy(text, name)
     lines = _lines(text, len(file.rules))
     rules = [
         _rule(raw, f"{name}:{line}" if line else f"{name}, rule {place}", place)

@@ -58,6 +58,7 @@ from ..journal.recording import CallRef, RunState
 from ..journal.secrets import write_answer, write_request
 from ..policy.labels import Label, Labelling, check_labels
 from ..policy.origins import OriginIndex
+from ..policy.published import look_at
 from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
 from .below import (
@@ -537,6 +538,7 @@ class Runner:
         catalog = await self.catalog()
         facts = msgspec.structs.replace(facts, origins=OriginIndex((), catalog.trusted, (requested,)).of)
         inputs = PolicyInputs(policy=self._policy, facts=facts, coerce=self._coerce, extra=self._extra)
+        await look_at(self._policy, facts.tenant)
         for index, call in enumerate(requested.calls):
             decide(call, CallRef(0, index), catalog, inputs, facts)
 
@@ -870,6 +872,7 @@ class Runner:
             check_labels(self.labels, catalog.labels)
             context.labels = Labelling(self.labels, model.name, model.heard, model.begins)
         path = CallPath(context, catalog, inputs, self.limits, self._breakers, self._meters, asker)
+        await path.look()
         account = self._meters.account(started.user, self.clock.monotonic())
         context.counts_tokens = budget.counts_tokens or (account is not None and account.counts_tokens)
         phrases = Phrases.for_text(started.question)

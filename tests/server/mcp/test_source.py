@@ -98,6 +98,6 @@ async def test_a_tool_is_shown_to_whom_both_the_operator_and_the_policy_show_it(
     visibility = Visibility(lambda tool, who: tool.name != "hidden" or who.principal == "ada", policy, "x", FakeClock())
     for user, shown in (("ada", ["open", "hidden"]), ("bob", ["open"])):
         who = Identity(principal=user)
-        may_see = visibility.shown_to(who)
+        may_see = await visibility.shown_to(who)
         assert [tool.name for tool in tools if may_see(tool)] == shown, user
         assert visibility.may_call(tools[1], who), "what the policy denies is denied by the call path, and on record"

@@ -302,7 +302,12 @@ class _DefinitionCommands:
                     return await used_by(opened.definitions, kind.name, reference(old)[0], tenant=said(tenant))
 
             async def command() -> tuple[Sequence[DefinitionChange], list[str]]:
-                return kind.difference(await text_at(old), await text_at(other)), await users()
+                before, after = await text_at(old), await text_at(other)
+                found = [*kind.difference(before, after)]
+                if found and kind.weighed is not None:
+                    async with options.journal(settings) as opened:
+                        found += await kind.weighed(opened, said(tenant), before, after)
+                return found, await users()
 
             changes, others = asyncio.run(command())
             if as_json:
@@ -362,6 +367,8 @@ def _tell_changes(terminal: Terminal, changes: Sequence[DefinitionChange]) -> No
         if change.what not in ("node", "edge"):
             line += f": {_short(change.old)} → {_short(change.new)}"
         terminal.text(line)
+        if change.what == "decision":
+            terminal.note("  run {run}", run=change.node)
         if change.breaks:
             terminal.note(tr("  breaks callers: {why}", why=tr(change.breaks)))
 

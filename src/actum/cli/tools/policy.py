@@ -26,11 +26,14 @@ from ...policy.defence import judge
 from ...policy.file import PolicyFile, lint
 from ...policy.mandate import Mandate
 from ...policy.origins import OriginIndex
+from ...policy.published import PublishedPolicy, policy_named
 from ...policy.rules import Look, Rules
+from ...server.api.published import POLICIES, POLICY_OPERATIONS
 from .. import options
 from ..conversation.call import find_tool, read_arguments
+from ..definitions.commands import TenantNameFlag, add_definition_commands
 from ..exit_codes import DONE, FAILED, PAUSED
-from ..options import JsonFlag, PolicyFlag, ToolsFlag
+from ..options import JournalFlag, JsonFlag, PolicyFlag, ToolsFlag
 from ..show.terminal import (
     Terminal,
     said,
@@ -39,7 +42,7 @@ from ..show.terminal import (
 )
 from ..show.trace import call_line
 
-app = typer.Typer(help="Try a policy on a call, and check it.", no_args_is_help=True)
+app = typer.Typer(help="Try a policy on a call, check it, and publish policies.", no_args_is_help=True)
 
 READ = "foreign tool"
 """Stands for the tool that returned what `--read` says. No tool has this name."""
@@ -70,6 +73,8 @@ def explain(
     key: Annotated[str, typer.Option(metavar="ID", help="The id of the API key that was used.")] = "",
     tools: ToolsFlag = None,
     policy: PolicyFlag = "",
+    tenant: TenantNameFlag = "",
+    journal: JournalFlag = "",
     as_json: JsonFlag = False,
 ) -> int:
     """Say what the policy says of a call, and why. Nothing is called.
@@ -77,8 +82,8 @@ def explain(
     Ends with 0 when it is allowed, 1 when it is denied, 3 when a person is asked.
     For instance: actum policy test --policy policy.toml transfer amount=500 --user ada
     """
-    terminal, settings = Terminal(), options.read(tools=tools, policy=policy)
-    opened = open_policy(settings)
+    terminal, settings = Terminal(), options.read(tools=tools, policy=policy, journal=journal)
+    opened = asyncio.run(_opened(settings, said(tenant)))
     listed = asyncio.run(list_tools(load_tools(settings, Path.cwd()), settings.tool_labels))
     arguments = read_arguments(find_tool(listed, name), [said(pair) for pair in pairs or []], said(args))
     bound = asyncio.run(Catalog.of([], listed)).resolve(name)
@@ -90,6 +95,7 @@ def explain(
     heard = OriginIndex([*told, *(_read(said(text)) for text in read or [])], lambda tool: ())
     facts = Facts(
         principal=user or who(),
+        tenant=said(tenant),
         roles=tuple(role or ()),
         agent=agent,
         key_id=key,
@@ -121,18 +127,20 @@ def _read(text: str) -> ToolMessage:
 def lint_policy(
     policy: PolicyFlag = "",
     tools: ToolsFlag = None,
+    tenant: TenantNameFlag = "",
+    journal: JournalFlag = "",
     as_json: JsonFlag = False,
 ) -> int:
     """Say what is wrong with a policy: rules that never fit, checks that can not be made.
 
     Ends with 1 when something is. With --tools the rules are held against these tools.
     """
-    terminal, settings = Terminal(), options.read(tools=tools, policy=policy)
-    opened = open_policy(settings)
-    if not isinstance(opened, PolicyFile):
+    terminal, settings = Terminal(), options.read(tools=tools, policy=policy, journal=journal)
+    if not settings.policy:
         raise UsageError("there is no policy: name a file with --policy, ACTUM_POLICY or in actum.toml")
     known = asyncio.run(list_tools(load_tools(settings, Path.cwd()), settings.tool_labels)) if tools else []
-    rules = opened.rules
+    opened = asyncio.run(_opened(settings, said(tenant)))
+    rules = opened if isinstance(opened, Rules) else opened.rules
     found = lint(rules, known, asyncio.run(_roles_of_keys(settings)))
     if as_json:
         terminal.json([{"rule": each.rule, "problem": each.problem, "severe": each.severe} for each in found])
@@ -143,6 +151,18 @@ def lint_policy(
     if not found and not as_json:
         terminal.note(_summary(rules))
     return FAILED if found else DONE
+
+
+async def _opened(settings: Settings, tenant: str) -> Rules | PolicyFile:
+    """The policy of the settings; of a published one what is in use for a tenant."""
+    if not policy_named(settings.policy):
+        opened = open_policy(settings)
+        assert not isinstance(opened, PublishedPolicy)
+        return opened
+    async with options.journal(settings) as journal:
+        opened = open_policy(settings, journal)
+        assert isinstance(opened, PublishedPolicy)
+        return await opened.look(tenant)
 
 
 async def _roles_of_keys(settings: Settings) -> frozenset[str]:
@@ -193,3 +213,6 @@ def _as_json(call: ToolCall, looks: list[Look], decision: Decision) -> JsonObjec
         "require": first,
         "looked_at": [{"rule": look.rule, "fits": not look.why_not, "why_not": look.why_not} for look in looks],
     }
+
+
+add_definition_commands(app, POLICIES, POLICY_OPERATIONS)

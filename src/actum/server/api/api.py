@@ -39,6 +39,7 @@ from ...features.operation import ApiRequest, SettingsOf
 from ...features.refusal import Refusal
 from ...journal.recording import RunState
 from ...journal.watch import JournalWatch
+from ...policy.published import look_at
 from ...runs.options import Emit
 from ...runs.recorded import done_after
 from ...runs.runner import Runner, unless_stopped
@@ -263,6 +264,7 @@ class Api:
 
     async def shows(self, who: Identity) -> Callable[[Tool], bool]:
         """What tells whether a caller is shown a tool."""
+        await look_at(self.runner.policy, who.tenant)
         facts = Facts.of(who, self.runner.name, self.clock.now())
         hidden = await self.runner.hidden_from(facts)
         return lambda tool: (

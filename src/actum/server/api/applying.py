@@ -25,11 +25,11 @@ from ...runs.staged import StagedDefinitions, staged_in
 from ..scopes import allows, wants
 from .api import Api
 from .definitions.operations import named_text, permit_of, publisher_of, refusing
-from .published import AGENTS, PROMPTS, SERVERS
+from .published import AGENTS, POLICIES, PROMPTS, SERVERS
 from .tools.kind import TOOLS
 from .workflows.kind import WORKFLOWS
 
-KINDS = (PROMPTS, WORKFLOWS, SERVERS, TOOLS, AGENTS)
+KINDS = (POLICIES, PROMPTS, WORKFLOWS, SERVERS, TOOLS, AGENTS)
 """The kinds of actum itself. Each may refer to those before it."""
 DEFINITIONS_MAX = 1_000
 

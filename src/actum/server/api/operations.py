@@ -68,6 +68,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *published.AGENT_OPERATIONS,
     *published.PROMPT_OPERATIONS,
     *published.SERVER_OPERATIONS,
+    *published.POLICY_OPERATIONS,
     *trying.OPERATIONS,
     *reading.OPERATIONS,
     *applying.OPERATIONS,

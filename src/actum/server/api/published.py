@@ -1,16 +1,22 @@
-"""Agents, prompts and servers as kinds of definitions. Drafts and publications are at `/v1/agents/{name}/...`,
-`/v1/prompts/{name}/...` and `/v1/servers/{name}/...`.
+"""Agents, prompts, servers and policies as kinds of definitions. Drafts and publications are at
+`/v1/agents/{name}/...`, `/v1/prompts/{name}/...`, `/v1/servers/{name}/...` and `/v1/policies/{name}/...`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ...agents.declared import AGENT, PROMPT, agents_differ, prompts_differ, read_agent, read_prompt
-from ...core.definition import ReadDefinition
+from ...core.definition import DefinitionChange, ReadDefinition
 from ...core.identity import Identity
+from ...core.interfaces import Journal
 from ...features.definition import DefinitionKind
+from ...policy.file import read_rules
+from ...policy.published import POLICY, policies_differ, read_published
 from ...runs.definitions import Publisher
+from ...runs.rejudged import decisions_differ
 from ...toolsets.declared.server import SERVER, read_server, read_server_card, servers_differ
 from .api import Api
 from .definitions.operations import operations_of
@@ -120,6 +126,27 @@ SERVERS = DefinitionKind(
     differs_in=", field by field",
     empty="There are no servers yet. Try: actum servers publish crm.server.yaml",
 )
+
+
+async def _decisions(journal: Journal, tenant: str, old: str, new: str) -> Sequence[DefinitionChange]:
+    """Which of the latest calls on record the new policy judges otherwise."""
+    before, after = (read_rules(text, which, careful=True) for text, which in ((old, "old"), (new, "new")))
+    return await decisions_differ(journal, before, after, tenant=tenant)
+
+
+POLICIES = DefinitionKind(
+    name=POLICY,
+    plural="policies",
+    group="policy",
+    read=read_published,
+    difference=policies_differ,
+    weighed=_decisions,
+    judges=True,
+    example="house.policy.toml",
+    differs_in=", by rule, and by the calls on record that would be judged otherwise",
+    empty="There are no policies yet. Try: actum policy publish house.policy.toml",
+)
 AGENT_OPERATIONS = operations_of(AGENTS)
 SERVER_OPERATIONS = operations_of(SERVERS)
 PROMPT_OPERATIONS = operations_of(PROMPTS)
+POLICY_OPERATIONS = operations_of(POLICIES)

@@ -394,7 +394,7 @@ class McpService:
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
         who, shown = self.who(), await self._tools()
-        may_see, modern = self._visibility.shown_to(who), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        may_see, modern = await self._visibility.shown_to(who), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         published = await self._published_tools(who.tenant, shown)
         hidden = await self.runner.hidden_from(Facts.of(who))
         own = shown.told(modern=modern)

@@ -31,6 +31,7 @@ from ...core.interfaces import Clock
 from ...core.json import JsonObject
 from ...core.policy import Facts, Policy
 from ...core.tool import Tool
+from ...policy.published import look_at
 from ...policy.rules import DEFAULT, Barring
 from ..access import LOCAL, Access
 from ..web_application import WebApplication, WebApplicationSettings
@@ -266,8 +267,9 @@ class Visibility:
         """Whether a user may call a tool with the key that they showed, as far as that is not the policy's to say."""
         return who.may_use("tool", tool.name) and (self._visible is None or self._visible(tool, who))
 
-    def shown_to(self, who: Identity) -> Callable[[Tool], bool]:
+    async def shown_to(self, who: Identity) -> Callable[[Tool], bool]:
         """What tells of each tool whether this user is shown it now."""
+        await look_at(self._policy, who.tenant)
         facts = Facts.of(who, self._agent, self._clock.now())
         policy = self._policy
         return lambda tool: self.may_call(tool, who) and not (isinstance(policy, Barring) and policy.bars(tool, facts))

@@ -243,7 +243,9 @@ class _Handlers:
             old = await self._published(app, asked, query.old)
             new = await self._published(app, asked, query.new) if query.new else await self._drafted(app, asked)
             size = len(old.text) + len(new.text)
-            changes = await off_loop(size, self._kind.difference, old.text, new.text)
+            changes = [*await off_loop(size, self._kind.difference, old.text, new.text)]
+            if changes and self._kind.weighed is not None:
+                changes += await self._kind.weighed(app.journal, asked.who.tenant, old.text, new.text)
         return ApiReply(TextDifference(changes=tuple(map(_change, changes)), used_by=await self._used_by(app, asked)))
 
     async def tried(self, app: Application, asked: ApiRequest[Any, Any], revision: int | None) -> DefinitionDraft:
@@ -512,6 +514,9 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
     name = CommandOption(metavar="NAME", help=f"The name of the {kind.name}.")
     keeps = "Runs under way keep the version they began with."
     ends = "from now on no call of it is made, not even by runs under way." if kind.stops else ""
+    if kind.judges:
+        keeps = "It holds at once, for runs under way too."
+        ends = "from now on each call that it would judge is denied."
     return _trial_commands(kind, name) | {
         "rollback": Command(
             words=(group, "rollback"),
@@ -711,7 +716,8 @@ class _Operations:
                 at="/{name}/publish",
                 body=PublishBody,
                 example={"revision": 1},
-                description="A text in which something is wrong is not published: 422. Runs keep their versions.",
+                description="A text in which something is wrong is not published: 422. "
+                + ("It holds for runs under way too." if self._kind.judges else "Runs keep their versions."),
                 errors=(409,),
             ),
             "rollback": self._made(
@@ -773,15 +779,7 @@ class _Operations:
                     example={"number": 3, "used_by": ["desk"]},
                 ),
                 at="/{name}/unpublish",
-                description=(
-                    f"Nothing new begins with the {self._kind.name} until something is published under its name again. "
-                    + (
-                        "Runs under way make no call of it either, and a call that waits for a person is refused. All "
-                        if self._kind.stops
-                        else "Runs under way go on with the versions with which they began, and all "
-                    )
-                    + "publications keep their numbers."
-                ),
+                description=self._ends() + "publications keep their numbers.",
             ),
             "versions": self._made(
                 "list_versions",
@@ -805,6 +803,18 @@ class _Operations:
                 errors=(422,),
             ),
         }
+
+    def _ends(self) -> str:
+        """What `unpublish` means for runs, up to the last half of its last sentence."""
+        kind = self._kind
+        if kind.judges:
+            return f"Each call that the {kind.name} would judge is denied until something is published again. All "
+        begins = f"Nothing new begins with the {kind.name} until something is published under its name again. "
+        if kind.stops:
+            return (
+                f"{begins}Runs under way make no call of it either, and a call that waits for a person is refused. All "
+            )
+        return f"{begins}Runs under way go on with the versions with which they began, and all "
 
     def _made(
         self,

@@ -360,7 +360,7 @@ class McpGateway:
         user, modern = await self._user(ctx), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         await user.list_tools(self.users.troubled)
         self.users.refresh(user)
-        may_see = self._visibility.shown_to(self.who())
+        may_see = await self._visibility.shown_to(self.who())
         return {
             "tools": [
                 definition_for(shown.upstream.addresses.definition(shown.usable.definition), name, modern=modern)
