@@ -308,7 +308,7 @@ class Agent(AgentParts, Generic[Output]):
                 run. The program that passes a holder tells the holder when it ends.
             settings: how the model is asked in this run; the agent's settings hold for what is not set here.
             tool_choice: as for `Agent`, in this run. On record.
-            memory: False for a run that is told nothing of its user's memory and is never found there.
+            memory: False for a run that gets at nothing of its user's memory and is never found there.
             parent: the run that this run is a part of, such as an experiment: no inbox shows what it waits for.
             mandate: what the user's request empowers the agent to do: a `Mandate`, or what `Mandate.of` reads. None:
                 the model is asked where it matters. On record. See `docs/security.md`.

@@ -58,7 +58,6 @@ class AgentOptions(ConversationOptions, frozen=True, kw_only=True):
     told: Sequence[UserMessage] = ()
     settings: ModelSettings | None = None
     tool_choice: ChosenTools | None = None
-    memory: bool = True
     parent: str = ""
     mandate: Mandate | JsonObject | None = None
 

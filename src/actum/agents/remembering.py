@@ -35,6 +35,7 @@ class MemoryFields(TypedDict, total=False):
 
     space: str
     recalled: tuple[Recalled, ...]
+    without_memory: bool
 
 
 async def remembered(
@@ -49,7 +50,9 @@ async def remembered(
         options: of the run.
         earlier: what was said before in the conversation.
     """
-    if memory is None or not (memory.user and options.memory) or setting.parent or options.other_owner is not None:
+    if not options.memory:
+        return {"without_memory": True}
+    if memory is None or not memory.user or setting.parent or options.other_owner is not None:
         return {}
     if question.source not in SPOKEN:
         return {}

@@ -116,12 +116,14 @@ class MemoryTools:
 
         Raises:
             InvalidArguments: the query has no words, a day is none, or a quote is none of the user's words.
-            PermissionDenied: the user has switched the memory off.
+            PermissionDenied: the user has switched the memory off, or the run goes without.
             JournalError: the memory can not be read.
         """
         journal = context.journal
         if journal is None:
             raise JournalError("there is no memory here: this context belongs to no run")
+        if await goes_without_memory(journal, context.run_id):
+            raise PermissionDenied(WITHOUT_MEMORY)
         ways = {RECALL: self._recall, REMEMBER: self._remember, FORGET: self._forget}
         told = await ways[call.name](call.arguments, context, journal)
         return ToolResult(call.id, structured=told)
@@ -188,6 +190,7 @@ class MemoryTools:
         return {"forgotten": list(dropped)}
 
 
+WITHOUT_MEMORY = "This run goes without the memory of its user."
 _ASKS = "Forget this for good?"
 
 
@@ -196,6 +199,16 @@ def _found(
 ) -> list[Hit] | None:
     """As `find`; None where the user has switched the memory off."""
     return None if is_off(transaction, space) else find(transaction, space, question, now, limit, times)
+
+
+async def goes_without_memory(journal: Journal, run_id: str) -> bool:
+    """Whether a run gets at nothing that is remembered of its user: the run was begun so, or one above it."""
+    while run_id:
+        started = RunState((await journal.read(run_id))[:1]).beginning()
+        if started.without_memory:
+            return True
+        run_id = started.parent
+    return False
 
 
 def tools_of(memory: Memory | None) -> list[MemoryTools]:

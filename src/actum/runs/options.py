@@ -38,6 +38,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     trace: str = ""
     tracestate: str = ""
     request: str = ""
+    memory: bool = True
     emit: Emit | None = None
 
     @property

@@ -486,6 +486,7 @@ class Runner:
             tracestate=options.tracestate,
             request=options.request,
             uses=dict(self.uses),
+            without_memory=not options.memory,
         )
 
     async def queue(

@@ -33,6 +33,7 @@ from ..core.run.task_request import NO_DEFAULTS, TaskDefaults, TaskRequest
 from ..core.tool import Tool
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef, RunState
+from ..memory.tools import goes_without_memory
 from ..policy.origins import origins_to_hand_over
 from ..runs.options import RunOptions
 from ..runs.runner import Runner
@@ -195,13 +196,18 @@ class BackgroundTools:
         """Raises:
         ToolError: the task can not be accepted.
         """
+        journal = context.journal
         try:
             return await self._queue.accept_call(
                 self._runner,
                 ToolCall("call", call.name, call.arguments),
                 TaskRequest(unique_key=_key_of(context)).options(self._defaults(call.name)),
                 RunOptions(
-                    principal=context.principal, tenant=context.tenant, roles=context.roles, key_id=context.key_id
+                    principal=context.principal,
+                    tenant=context.tenant,
+                    roles=context.roles,
+                    key_id=context.key_id,
+                    memory=journal is None or not await goes_without_memory(journal, context.run_id),
                 ),
                 handed=await _handed_over(call, tool, context),
             )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actum.core.message import UserMessage
+from actum import ToolCall
+from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.run.record import Started
 from tests.server.models.desk import Desk, desk
 from tests.server.models.test_agents import openai_of
@@ -37,6 +38,18 @@ async def test_what_is_said_with_a_personal_key_is_remembered_for_personal_keys_
         async with openai_of(server, other) as client:
             await client.chat.completions.create(model="desk", messages=[{"role": "user", "content": QUESTION}])
             assert told(server) == [QUESTION]
+
+
+async def test_behind_a_key_of_many_a_model_gets_at_no_memory_by_its_tools_either() -> None:
+    calls = [ToolCall("c1", "remember", {"quote": "My salary is 4000"}), ToolCall("c2", "recall", {"query": "salary"})]
+    replies = [Reply.of(calls=[each]) for each in calls]
+    async with desk([*replies, "Kept.", *replies, "I do not know."], memory="user") as server:
+        for key, codes in (("personal", []), ("ann", ["permission_denied"] * 2)):
+            async with openai_of(server, key) as client:
+                said = "My salary is 4000."
+                await client.chat.completions.create(model="desk", messages=[{"role": "user", "content": said}])
+                results = [each.result for each in server.model.requests[-1].messages if isinstance(each, ToolMessage)]
+                assert [each.error.code for each in results if each.error] == codes
 
 
 @pytest.mark.filterwarnings("ignore:deprecated:DeprecationWarning")

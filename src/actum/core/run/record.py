@@ -196,6 +196,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         open_runs: runs of workflows in the conversation that could still change its variables when this run began.
         space: the run is a turn of the user's memory in this space; empty where it is none. See `actum.memory`.
         recalled: what the run was told out of the user's memory before the question.
+        without_memory: the run, and each run that works for it, gets at nothing that is remembered of the user.
         window: the number of latest runs of the conversation that are told; 0 for all.
         outside: what had brought text that an outsider may have written to the conversation when this run began, or to
             the run above; None where that is not on record. See `policy.outside`.
@@ -247,6 +248,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     tool_choice: ToolChoice = "auto"
     space: str = ""
     recalled: tuple[Recalled, ...] = ()
+    without_memory: bool = False
     window: int = 0
     outside: tuple[str, ...] | None = None
     mandate: tuple[MandatedCall, ...] | None = None

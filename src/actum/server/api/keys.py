@@ -44,7 +44,7 @@ class KeyBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         speaks_for: `user` where the client says only what its user said, so that rules take its values as the user's;
             `program` where its words are its own.
         hang_up: `end` where a run that was asked for at a model API ends when the client hangs up.
-        personal: one person alone has the key, whose memory works at the model APIs and at A2A, too.
+        personal: one person alone has the key, whose memory works at the model APIs, at A2A and at MCP, too.
     """
 
     id: Name

@@ -86,6 +86,7 @@ async def begin(
                 holder=client.holder,
                 trace=client.trace,
                 tracestate=client.tracestate,
+                memory=who.is_one_person,
                 emit=emit,
             ),
             by="client",
