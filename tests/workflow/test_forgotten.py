@@ -41,7 +41,7 @@ def written(place: str) -> bytes:
     return b"".join(each.read_bytes() for each in sorted(Path(place).parent.glob(f"{Path(place).name}*")))
 
 
-@pytest.mark.row("S4")
+@pytest.mark.row("C7")
 async def test_large_values_of_a_run_are_deleted_with_it_and_those_of_another_run_stay(place: str) -> None:
     journal = open_journal(place)
     flow = workflow(COUNTER, journal=journal)
