@@ -46,6 +46,8 @@ from .tried import TriedRun, tried
 
 TRIES_MAX = 100_000
 """How many tries an experiment has at most."""
+SCORED_AT_ONCE = 20
+"""How many tries are scored together, where no model judges."""
 AgentOf = Callable[[Case], Agent[object]]
 
 
@@ -189,6 +191,8 @@ class _Tries:
         self._world = ClosedWorld(experiment.results, experiment.live)
         self._agent = closed(experiment.agent, self._world, journal) if isinstance(experiment.agent, Agent) else None
         self._marks = TryScorer(journal, experiment.scorers)
+        self._unscored: list[tuple[str, Case]] = []
+        self._scored_at_once = SCORED_AT_ONCE if all(each.kind == "code" for each in experiment.scorers) else 1
 
     async def carry_out(self) -> None:
         """Carry out all that are not over."""
@@ -199,6 +203,7 @@ class _Tries:
                     group.create_task(self._work(waiting))
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None  # the others were cancelled by it
+        await self._score()
 
     def _waiting(self) -> Iterator[tuple[Case, int]]:
         return ((case, number) for case in self._experiment.cases for number in range(self._experiment.tries))
@@ -213,7 +218,21 @@ class _Tries:
         if not entries or not _has_ended(entries):
             with suppress(ModelError):  # the run says so on its record, and counts as failed
                 await self._run(case, run_id, is_begun=bool(entries))
-        await score_run(self._journal, run_id, self._marks.of(run_id, case))
+        self._unscored.append((run_id, case))
+        if len(self._unscored) >= self._scored_at_once:
+            await self._score()
+
+    async def _score(self) -> None:
+        """Score the tries that are over and have no scores yet: together, since each by itself waits for the disk."""
+        taken, self._unscored = self._unscored, []
+        entries = await self._journal.read_each([run_id for run_id, _ in taken])
+        try:
+            async with asyncio.TaskGroup() as group:
+                for run_id, case in taken:
+                    scorers = self._marks.of(run_id, case)
+                    group.create_task(score_run(self._journal, run_id, scorers, entries.get(run_id, ())))
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
 
     async def _run(self, case: Case, run_id: str, *, is_begun: bool) -> None:
         agent = self._agent

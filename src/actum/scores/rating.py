@@ -79,7 +79,10 @@ async def rate(
 
 
 async def score_run(
-    journal: Journal, run_id: str, score: Callable[[Sequence[Entry]], Awaitable[Sequence[ScoreGiven]]]
+    journal: Journal,
+    run_id: str,
+    score: Callable[[Sequence[Entry]], Awaitable[Sequence[ScoreGiven]]],
+    entries: Sequence[Entry] | None = None,
 ) -> None:
     """Put what scorers say of a run on its record. What they said before is not said again. The next `Journal.sync` of
     the caller brings the scores to the disk.
@@ -88,13 +91,14 @@ async def score_run(
         journal: has the run.
         run_id: the run, which waits for something or is over.
         score: gives the scores, out of the entries of the run.
+        entries: of the run, where the caller has read them; None to read them here.
 
     Raises:
         NotOver: somebody goes on with the run.
     """
     try:
         async with journal.claim(run_id):
-            entries = await journal.read(run_id)
+            entries = await journal.read(run_id) if entries is None else entries
             known = {(each.given.name, each.given.author): each.given for each in all_scores(entries)}
             for given in await score(entries):
                 if known.get((given.name, given.author)) != given:
