@@ -110,7 +110,7 @@ promote-embedded: $(READY) ## ship what was learned, if it is better on held-out
 
 lock: $(UV) ## pin what pyproject.toml asks for in constraints.txt; make lock UPGRADE=1 takes the newest
 	$(UV_COMPILE) pyproject.toml --group dev --group bench --group setup --output-file constraints.txt
-	for name in $(PY_PEERS) litellm; do $(UV_COMPILE) tests/peers/$$name.in --output-file tests/peers/$$name.txt; done
+	for name in $(PY_PEERS) inspect litellm; do $(UV_COMPILE) tests/peers/$$name.in --output-file tests/peers/$$name.txt; done
 
 clean: ## remove .venv and everything else that was made here
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* dist

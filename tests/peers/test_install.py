@@ -8,7 +8,9 @@ import pytest
 from . import install
 
 
-@pytest.mark.parametrize("lock", ["package-lock.json", *(f"{name}.txt" for name in (*install.ENVIRONMENTS, "litellm"))])
+@pytest.mark.parametrize(
+    "lock", ["package-lock.json", *(f"{name}.txt" for name in (*install.ENVIRONMENTS, "inspect", "litellm"))]
+)
 def test_a_lock_file_has_hashes_and_no_address_of_a_registry(lock: str) -> None:
     text = (install.HERE / lock).read_text()
     assert "sha512-" in text or "sha256:" in text
