@@ -76,9 +76,10 @@ def test_two_versions_are_tried_compared_and_held_against_a_gate(run: Run, desk:
     assert tried(run, "after", "--model", "desk.py:bad").exit_code == 0
     compared = json.loads(run("eval", "compare", "before", "after", "--json", *RECORD).stdout)
     assert (compared["scores"]["correct"]["lost"], [each["case"] for each in compared["changed"]]) == (2, ["a", "b"])
-    told_of = run("eval", "compare", "before", "after", *RECORD).stdout
-    assert "mail" in told_of
-    assert "model 1" in told_of
+    told_of = run("eval", "compare", "before", "after", *RECORD)
+    assert "mail" in told_of.stdout
+    assert "model 1" in told_of.stdout
+    assert "No ratio of cost, tokens, seconds" in told_of.stderr
     failed = run("eval", "gate", "after", "--against", "before", "--junit", "out.xml", "--markdown", "out.md", *RECORD)
     assert (failed.exit_code, failed.stdout) == (1, "fail\n")
     assert "the case a" in (desk / "out.xml").read_text("utf-8")

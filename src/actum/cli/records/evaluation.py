@@ -21,7 +21,7 @@ from ...core.json import Json, JsonObject
 from ...evals.adding import case_of
 from ...evals.case import Case, read_cases
 from ...evals.closed import ClosedWorld
-from ...evals.comparison import ChangedCase, compare
+from ...evals.comparison import RATIO_CASES_MIN, ChangedCase, compare
 from ...evals.comparison import shown as compared_as_json
 from ...evals.experiment import AgentOf, Experiment, carry_out, score_again
 from ...evals.gate import CHECKED_MIN, GateRules, judge
@@ -269,6 +269,13 @@ def compare_experiments(
         if used.a is not None and used.b is not None:
             interval = "" if used.ratio is None else f"  x {used.ratio:.2f} ({used.low:.2f} .. {used.high:.2f})"
             terminal.text(f"{name}: {used.a:.6g} -> {used.b:.6g}{interval}")
+    unknown = [name for name, used in found.used.items() if used.ratio is None]
+    if unknown:
+        terminal.note(
+            "No ratio of {names}: a total is 0 or unknown, or there are fewer than {least} cases.",
+            names=names_told(unknown),
+            least=RATIO_CASES_MIN,
+        )
     terminal.note(
         "This set of {count} cases shows a difference of {points:.1f} points.",
         count=found.cases,
