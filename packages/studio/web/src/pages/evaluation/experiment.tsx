@@ -52,9 +52,9 @@ function Found({ found }: { found: Experiment }) {
       )}
       {Object.entries(found.judges).map(([name, { both, kappa }]) => (
         <p key={name} className="hint">
-          {both < CHECKED_MIN || kappa === null
+          {both < CHECKED_MIN
             ? say("unchecked", { name, count: both })
-            : say("agreed", { name, count: both, kappa: kappa.toFixed(2) })}
+            : say("agreed", { name, count: both, kappa: kappa === null ? NONE : kappa.toFixed(2) })}
         </p>
       ))}
       <Table label={say("scores")} heads={[say("score"), say("mean"), say("rated"), say("allRight")]}>
