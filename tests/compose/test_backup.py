@@ -15,6 +15,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,36 @@ async def test_all_keys_are_revoked_where_that_is_said(shop: Shop) -> None:
     restored = shop.journal(Path(found.variables["ACTUM_JOURNAL"]))
     assert not [key for key in await restored.keys.all() if key.is_valid(time.time())]
     await restored.close()
+
+
+async def test_a_backup_while_a_migration_runs_has_all_of_the_migration_or_nothing(shop: Shop) -> None:
+    """The backup takes pages of what is committed; the migration is begun before it, and ends behind it."""
+    journal = shop.journal()
+    begin(journal, "run_1", ends=True)
+    await journal.close()
+    before = journal_version(shop.folder / "runs.db")
+    migrating = sqlite3.connect(shop.folder / "runs.db", isolation_level=None)
+    migrating.execute("BEGIN IMMEDIATE")
+    migrating.execute("ALTER TABLE runs ADD COLUMN extra TEXT NOT NULL DEFAULT 'x'")
+    migrating.execute("CREATE TABLE added AS SELECT * FROM entries")
+    migrating.execute("PRAGMA user_version = 7")
+    await asyncio.to_thread(shop.back_up)
+    migrating.execute("COMMIT")
+    migrating.close()
+    assert journal_version(shop.folder / "runs.db") != before
+    await shop.restore()
+    assert journal_version(shop.into / "journal.db") == before
+    restored = shop.journal(shop.into / "journal.db")
+    assert "run_1" in {run.run_id for run in await restored.runs()}
+    await restored.close()
+
+
+def journal_version(path: Path) -> tuple[int, set[str]]:
+    """What a migration changes: the version and the tables."""
+    with closing(sqlite3.connect(path)) as database:
+        ((version,),) = database.execute("PRAGMA user_version").fetchall()
+        tables = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table'").fetchall()
+    return version, {sql for (sql,) in tables}
 
 
 def plain(name: str, content: bytes, **more: object) -> tuple[tarfile.TarInfo, io.BytesIO]:

@@ -110,9 +110,11 @@ def _keep_what_is_the_persons(settings: Settings, table: TelemetryTable, environ
     inherits = not table.headers and bool(environment.get("OTEL_EXPORTER_OTLP_HEADERS"))
     if names_secrets or inherits or table.content or table.users:
         what = "content" if table.content else "users" if table.users else "headers with secrets"
+        key = "endpoint" if inherits and not (table.content or table.users) else what.partition(" ")[0]
         raise UsageError(
-            "actum.toml names the collector {endpoint}, and {what} would be sent there: set "
+            "[telemetry] {key}: actum.toml names the collector {endpoint}, and {what} would be sent there: set "
             "OTEL_EXPORTER_OTLP_ENDPOINT to that address if you mean it",
+            key=key,
             endpoint=table.endpoint,
             what=what,
         )
