@@ -47,8 +47,9 @@ docs: $(READY) ## build the documentation as a site into site/: no other host is
 docs-serve: docs ## show the site at http://127.0.0.1:8001
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8001
 
-docs-pictures: $(READY) ## draw the pictures of the guides anew: the demo and the layers
+docs-pictures: $(READY) ## make the pictures of the guides anew: the demo, the layers, and screenshots out of the studio's tests
 	$(BIN)/python -m packages.site.pictures
+	$(BIN)/pytest -q --no-cov --pictures tests/studio/test_first_minutes.py -k understands
 
 demo: $(INSTALLED) ## watch questions become calls and answers: no key, no network
 	@$(BIN)/actum demo

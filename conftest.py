@@ -71,6 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--forks", type=int, default=0, help="run the tests in this number of processes")
     # No test may need another one to run before it: `--order-seed 7` runs them in a random order, always the same.
     parser.addoption("--order-seed", type=int, help="run the files, and the tests in each file, in a random order")
+    parser.addoption("--pictures", action="store_true", help="write the screenshots of the guides into docs/images")
     parser.addoption(
         "--endurance",
         help="run the tests marked `endurance` alone, with all their cases: `whole`, or a number of seconds, for which "

@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from actum.cli.guides.pages import GuidePage
-from packages.site.build import BadSite, Site, pages
+from packages.site.build import LANGUAGES, STYLES, BadSite, Site, pages
 from packages.site.pictures import IMAGES, layers
 from tests.studio.conftest import browser
 from tests.studio.test_first_minutes import is_accessible, is_accessible_in_both_themes
@@ -68,6 +68,15 @@ def test_what_leads_nowhere_or_has_no_place_fails_the_build(every: dict[str, Gui
 def test_the_drawing_of_the_layers_is_that_of_the_code_and_the_demo_is_small() -> None:
     assert (IMAGES / "architecture.svg").read_text("utf-8") == layers()
     assert 10_000 < (IMAGES / "demo.svg").stat().st_size < 300_000
+
+
+def test_the_studio_and_a_run_are_shown_in_both_languages_and_themes() -> None:
+    shown = (
+        f"{what}-{language}-{theme}" for what in ("studio", "waterfall") for language in LANGUAGES for theme in STYLES
+    )
+    pictures = [(IMAGES / f"{name}.png").read_bytes() for name in shown]
+    assert all(each.startswith(b"\x89PNG") and len(each) < 150_000 for each in pictures)
+    assert len({*pictures}) == 8
 
 
 async def found(page: Page, words: str) -> list[str]:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +15,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
+from packages.site.pictures import IMAGES
 from packages.studio import hatch_build
 from tests import warm
 from tests.peers import install
@@ -117,6 +118,20 @@ async def browser() -> AsyncIterator[Browser]:
         )
         yield running
         await running.close()
+
+
+@pytest.fixture
+def pictured(request: pytest.FixtureRequest) -> Callable[[Page, str], Awaitable[None]]:
+    """Takes a screenshot of a page for the guides in both themes, under a name, where `--pictures` asks for them."""
+
+    async def take(page: Page, name: str) -> None:
+        if request.config.getoption("pictures"):
+            await page.set_viewport_size({"width": 1040, "height": 620})
+            for scheme in ("dark", "light"):
+                await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+                await page.screenshot(path=IMAGES / f"{name}-{scheme}.png", animations="disabled")
+
+    return take
 
 
 class Watched:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -120,7 +121,12 @@ async def fits(page: Page) -> None:
 
 @pytest.mark.parametrize(("language", "scheme"), [("en-GB", "light"), ("zh-CN", "dark")])
 async def test_a_person_asks_approves_and_understands_without_a_file_or_a_key(
-    studio: Studio, browser: Browser, watched: Watched, language: str, scheme: str
+    studio: Studio,
+    browser: Browser,
+    watched: Watched,
+    pictured: Callable[[Page, str], Awaitable[None]],
+    language: str,
+    scheme: str,
 ) -> None:
     said = WORDS[language]
     page = await watched.page(browser, studio, language, color_scheme=scheme)
@@ -134,6 +140,7 @@ async def test_a_person_asks_approves_and_understands_without_a_file_or_a_key(
     await page.reload()
     await expect(page.get_by_role("log")).to_contain_text("= 391")
     await fits(page)
+    await pictured(page, f"studio-{language[:2]}")
     await is_accessible_in_both_themes(page, scheme)
     await page.get_by_role("button", name=said["rename"]).click()
     await page.get_by_role("textbox", name=said["title"]).fill("Sums")
@@ -151,6 +158,7 @@ async def test_a_person_asks_approves_and_understands_without_a_file_or_a_key(
     await expect(grid.get_by_role("row")).to_have_count(5)  # its head, two turns, a call, an attempt
     await is_accessible_in_both_themes(page, scheme)
     await fits(page)
+    await pictured(page, f"waterfall-{language[:2]}")
     await page.get_by_role("button", name=said["out"]).click()
     await expect(page.get_by_role("textbox", name=said["key"])).to_be_visible()
     await is_accessible_in_both_themes(page, scheme)
