@@ -128,7 +128,7 @@ def pictured(request: pytest.FixtureRequest) -> Callable[[Page, str], Awaitable[
         if request.config.getoption("pictures"):
             await page.set_viewport_size({"width": 1040, "height": 620})
             for scheme in ("dark", "light"):
-                await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+                await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
                 await page.screenshot(path=IMAGES / f"{name}-{scheme}.png", animations="disabled")
 
     return take
