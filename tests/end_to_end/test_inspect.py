@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import os
@@ -24,13 +25,16 @@ tools = ["everyday"]
 
 @pytest.mark.row("F4")
 @pytest.mark.endurance("src/actum/server/models", "docs/evaluation.md", "tests/peers/inspect.txt")
-@pytest.mark.skipif(not Volume.whole, reason="Inspect has 90 packages: they are installed by make endurance")
 async def test_inspect_evaluates_an_agent_by_the_task_of_the_guide(tmp_path: Path) -> None:
     guide = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
     block = next(each for each in guide.split("```python")[1:] if "inspect_ai" in each)
+    task = block.partition("\n")[2].partition("```")[0]
+    assert [node.name for node in ast.walk(ast.parse(task)) if isinstance(node, ast.FunctionDef)] == ["sums"]
+    if not Volume.whole:  # Inspect has 90 packages, which `make endurance` installs
+        return
     machine = Machine(tmp_path, str(tmp_path / "journal.db"))
     (tmp_path / "actum.toml").write_text(SETTINGS, "utf-8")
-    (tmp_path / "sums.py").write_text(block.partition("\n")[2].partition("```")[0], "utf-8")
+    (tmp_path / "sums.py").write_text(task, "utf-8")
     key = await machine.key("inspect", "--scope", "models")
     async with machine.serves() as server:
         inspect = install.py_bin("inspect", "inspect")
