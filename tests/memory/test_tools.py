@@ -20,10 +20,12 @@ from actum.core.run.noted import RecordKind, RecordKinds
 from actum.events import MemoryKept
 from actum.journal.memory import MemoryJournal
 from actum.memory.feature import FEATURE, take_into_use
+from actum.memory.index import INDEX
 from actum.memory.notes import NOTES, Dropped, dropped_records
 from actum.memory.tools import MemoryTools
 from actum.policy.rules import CAREFUL
 from actum.testing import ScriptedModel
+from tests.endurance import share
 from tests.storage.conftest import Store, file, store
 
 __all__ = ["file", "store"]
@@ -195,59 +197,91 @@ import asyncio, os, signal, sys, time
 from pathlib import Path
 from actum import Agent, ToolCall
 from actum.core.message import Reply
+from actum.core.run.record import Ended
 from actum.storage.journal import DatabaseJournal
 from actum.storage.schema import SQLITE
 from actum.storage.sqlite import SQLiteDatabase
 from actum.testing import ScriptedModel
+from tests.memory.test_tools import COLOURS, said
+
+EVERY = int(sys.argv[2])
 
 class Dying(SQLiteDatabase):
-    left = 0
+    left, at_begin, has_records = 0, False, False
+
     def execute(self, statement, values=()):
-        if statement.startswith(("INSERT", "UPDATE", "DELETE")):
-            self.left -= 1
-            if self.left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+        self.has_records = self.has_records or statement.startswith("INSERT INTO entries")
         return super().execute(statement, values)
 
-def model(request):
-    made = sum(type(each).__name__ == "ToolMessage" for each in request.messages)
-    quote = ("red", "blue", "RED", "green", "grey")[made:made + 1]
-    return Reply.of(calls=[ToolCall(f"c{made}", "remember", {"quote": quote[0]})]) if quote else "Kept."
+    def commit(self):
+        self.left -= self.has_records
+        if self.left == 0 and self.has_records and self.at_begin:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().commit()
+        if self.left == 0 and self.has_records:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.has_records = False
 
-async def main(statements):
+def model(request):
+    question = next(each for each in reversed(request.messages) if type(each).__name__ == "UserMessage").text
+    made = sum(type(each).__name__ == "ToolMessage" for each in request.messages)
+    if "keep" in question and made < len(COLOURS):
+        return Reply.of(calls=[ToolCall(f"c{made}", "remember", {"quote": f"{COLOURS[made]} {question.split()[1]}"})])
+    return "Fine."
+
+async def main(number):
     database = Dying(Path(sys.argv[1]))
     journal = DatabaseJournal(database, SQLITE, now=time.time, key=None)
     agent = Agent(ScriptedModel(model), name="desk", journal=journal, memory="user")
-    database.left = statements
-    for run_id in ("run_1", "run_2"):
-        if not await journal.read(run_id):
-            await agent.run("red blue green grey", principal="ann", run_id=run_id)
-        else:
-            await agent.resume(run_id)
+    database.left, database.at_begin = EVERY, number % 2
+    for at in range(20):
+        entries = await journal.read(f"run_{at}")
+        if not entries:
+            await agent.run(said(at), principal="ann", run_id=f"run_{at}")
+        elif not isinstance(entries[-1].record, Ended):
+            await agent.resume(f"run_{at}")
     os._exit(0)
 
-for statements in range(2, 10_000):
+for number in range(10_000):
     child = os.fork()
     if child == 0:
-        asyncio.run(main(statements * 2))
+        asyncio.run(main(number))
     if os.waitpid(child, 0)[1] == 0:
         break
-print(statements)
+print(number)
 """
+COLOURS = ("red", "blue", "RED", "green", "grey")
 
 
-async def test_no_note_is_missing_or_doubled_whatever_statement_a_process_dies_at(file: Store) -> None:
+def said(number: int) -> str:
+    """What the user says in a turn: in two of twenty, words of which the model keeps four."""
+    colours = " ".join(f"{colour} boat{number}" for colour in COLOURS)
+    return f"keep boat{number} {colours}" if number in (4, 14) else f"My boat{number} is long."
+
+
+@pytest.mark.endurance("src/actum/memory", "src/actum/storage")
+async def test_no_turn_and_no_note_is_missing_or_doubled_whatever_record_a_process_dies_at(file: Store) -> None:
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", DIES, file.place], capture_output=True, text=True, check=False
+        subprocess.run,
+        [sys.executable, "-c", DIES, file.place, str(share(2, 4))],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 9  # processes
-    journal = file.open()
+    assert int(done.stdout) > 12  # processes
+    journal, other = file.open(), file.open()
     stores = await take_into_use(journal)
     kept = await stores.find("", NOTES, order="at")
-    assert [each.said for each in kept] == ["red", "blue", "green", "grey"]
-    await stores.rebuild(FEATURE.name)
-    assert await stores.find("", NOTES, order="at") == kept
+    assert [each.said for each in kept] == [f"{c} boat{at}" for at in (4, 14) for c in ("red", "blue", "green", "grey")]
+    for each in (journal, other):
+        desk = Agent(ScriptedModel([]), name="desk", journal=each, memory="user")
+        found = [item.id for item in await desk.recall("long keep", principal="ann", limit=50)]
+        assert sorted(found) == sorted(f"run_{at}" for at in range(20))
+        assert await each.stores.count("", INDEX.items) == 20
+        await each.stores.rebuild(FEATURE.name)
+        assert [item.id for item in await desk.recall("long keep", principal="ann", limit=50)] == found
+        assert await each.stores.find("", NOTES, order="at") == kept
 
 
 def test_what_is_forgotten_fits_into_records_however_long_the_ids_of_conversations_are() -> None:
