@@ -57,6 +57,8 @@ class Column(Struct, frozen=True):
         Raises:
             UsageError: it has another type, or no database can keep it.
         """
+        if type(value) is str and self.kind is str and value.isascii() and "\0" not in value:  # nearly all values
+            return value
         if value is None and self.nullable:
             return None
         if self.kind is float and type(value) is int:

@@ -29,6 +29,7 @@ WEIGHT_MAX = (1 << 6) - 1
 LENGTH_MAX = (1 << 14) - 1
 _LENGTH_BITS, _PLACE_SHIFT, _OF_ITEM = 14, 20, (1 << 20) - 1
 _TOTALS = struct.Struct("<QQQ")
+_LAST = struct.Struct("<I")
 BY_TIME = ("principal", "at")
 """The index by which the latest items of a user are listed."""
 _BETWEEN = "\n"
@@ -202,7 +203,10 @@ class WordIndex:
             for row in transaction.find(self.terms, where=of_term):
                 first = row.part * ITEMS_OF_ROW
                 having.setdefault(term, {}).update(
-                    {first + place: (known >> _LENGTH_BITS, known & LENGTH_MAX) for place, known in _unpacked(row)}
+                    {
+                        first + place: (known >> _LENGTH_BITS, known & LENGTH_MAX)
+                        for place, known in _unpacked(row.items)
+                    }
                 )
         return Found(count, total / count if count else 0.0, having)
 
@@ -242,25 +246,41 @@ class WordIndex:
         for (term, part), changed in changes.items():
             is_new = part * ITEMS_OF_ROW >= first
             row = None if is_new else transaction.get(self.terms, space.principal, space.name, term, part)
-            known = (dict(_unpacked(row)) if row is not None else {}) | changed
-            packed = [place << _PLACE_SHIFT | of_item for place, of_item in sorted(known.items()) if of_item]
-            new = IndexedTerm(space.principal, space.name, term, part, struct.pack(f"<{len(packed)}I", *packed))
-            if packed:
+            items = _changed(b"" if row is None else row.items, changed)
+            new = IndexedTerm(space.principal, space.name, term, part, items)
+            if items:
                 transaction.put(self.terms, new)
             else:
                 transaction.delete(self.terms, {name: getattr(new, name) for name in self.terms.key})
         transaction.put(self.terms, IndexedTerm(space.principal, space.name, "", 0, _TOTALS.pack(*totals)))
 
 
-def _unpacked(row: IndexedTerm) -> Iterator[tuple[int, int]]:
+def _changed(items: bytes, changed: Mapping[int, int]) -> bytes:
+    """The items of a row after a change. New items stand behind all others, so that the row is not read.
+
+    Raises:
+        JournalError: the row is damaged.
+    """
+    last = -1
+    if len(items) % 4 == 0 and items:
+        (packed,) = _LAST.unpack_from(items, len(items) - 4)
+        last = packed >> _PLACE_SHIFT
+    known = changed
+    if last >= min(changed) or not all(changed.values()) or len(items) % 4:
+        known, items = {**dict(_unpacked(items)), **changed}, b""
+    packed_items = [place << _PLACE_SHIFT | of_item for place, of_item in sorted(known.items()) if of_item]
+    return items + struct.pack(f"<{len(packed_items)}I", *packed_items)
+
+
+def _unpacked(items: bytes) -> Iterator[tuple[int, int]]:
     """The places of the items that have a term, each with the weight of the term and the length of the item.
 
     Raises:
         JournalError: the row is damaged.
     """
-    if len(row.items) % 4:
+    if len(items) % 4:
         raise _damaged()
-    for packed in struct.unpack(f"<{len(row.items) // 4}I", row.items):
+    for packed in struct.unpack(f"<{len(items) // 4}I", items):
         yield packed >> _PLACE_SHIFT, packed & _OF_ITEM
 
 
