@@ -34,7 +34,12 @@ def scripted(folder: Path) -> str:
             from actum.testing import ScriptedModel
 
 
-            CALLS = {"times": {"n": 21}, "ask_helper": {"task": "go"}, "price": {"city": "Oslo"}}
+            CALLS = {
+                "times": {"n": 21},
+                "search_rules": {"query": "hotel"},
+                "ask_helper": {"task": "go"},
+                "price": {"city": "Oslo"},
+            }
 
 
             def answer(request):
@@ -94,6 +99,22 @@ async def test_an_agent_is_at_every_door_with_its_prompt_and_its_tools_for_its_t
         assert gone.json()["number"] == 2
         began = await it.ask("POST", "/v1/runs", {"agent": "helper2", "question": "Hello?"})
         assert began.status_code == 404
+
+
+async def test_a_published_agent_has_a_collection_for_its_readers_alone_and_cites(tmp_path: Path) -> None:
+    text = 'actum: agent/1\nname: helper2\ntools: [add, "knowledge:rules"]\ncite: mark\n'
+    async with town(tmp_path, model=scripted(tmp_path)) as it:
+        refused = await it.publish("helper2", text.replace("rules", "../x"), kind="agents")
+        assert (refused.status_code, "no name for a collection" in refused.text) == (422, True)
+        refused = await it.publish("helper2", text.replace("mark", "loud"), kind="agents")
+        assert (refused.status_code, "loud" in refused.text) == (422, True), refused.text
+        await publish(it, "agents", "helper2", text)
+        assert " add,quote There is no tool" in await said(it, "north", "helper2", "Hello?"), "not made yet"
+        await it.ask("POST", "/v1/knowledge", {"name": "rules"})
+        assert " add,quote,search_rules {'results': []} [?]" in await said(it, "north", "helper2", "Hello?")
+        assert " add,quote There is no tool" in await said(it, "bob", "helper2", "Hello?")
+        await it.ask("PATCH", "/v1/knowledge/rules", {"readers": ["user:bob"]})
+        assert " add,quote,search_rules {'results': []} [?]" in await said(it, "bob", "helper2", "Hello?")
 
 
 async def test_a_waiting_run_of_an_agent_goes_on_with_all_that_it_began_with_by_another_server(tmp_path: Path) -> None:

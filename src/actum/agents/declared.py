@@ -4,10 +4,12 @@
     name: helper
     description: Answers questions of customers.
     instructions: {prompt: desk}
-    tools: [weather_api, orders@3]
+    tools: [weather_api, orders@3, "knowledge:handbook"]
+    cite: mark
     limits: {steps: 10}
 
-Nothing in the text is code, a file or an address: `tools` are names of a server, `model` is one that the server offers.
+Nothing in the text is code, a file or an address: `tools` are names of a server and of collections of documents,
+`model` is one that the server offers.
 """
 
 from __future__ import annotations
@@ -26,9 +28,12 @@ from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextPro
 from ..core.errors import UsageError
 from ..core.json import JsonObject
 from ..core.stored.definitions import checked_name, reference
+from ..knowledge.citing.sources import ADDRESS
+from ..knowledge.collections import checked_name as checked_collection
 from ..memory.memory import MemoryWord
 from ..protocols.definition_text import read_struct
 from ..protocols.plain_text import plain
+from .citing import Cite
 
 HEADER: Final = "agent/1"
 AGENT: Final = "agent"
@@ -38,6 +43,10 @@ PROMPT_CHARS_MAX = 50_000
 ABOUT_CHARS = 200
 
 Name = Annotated[str, Meta(min_length=1, max_length=140, description="NAME, or NAME@3 for a version.")]
+ToolName = Annotated[
+    str,
+    Meta(min_length=1, max_length=140, description="NAME, NAME@3 for a version, or knowledge:NAME for a collection."),
+]
 
 
 class PromptReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,10 +104,11 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         description: what the agent is good for.
         model: a model that the server offers; empty for the server's own.
         instructions: the system prompt, or the name of a published prompt.
-        tools: the names of tools, as `/v1/tools` lists them.
+        tools: the names of tools, as `/v1/tools` lists them; `knowledge:handbook` for the tool of a collection.
         choose, always: as for `Agent`.
         users, roles: who may use the agent; empty for anybody.
         memory: whether the agent takes part in conversations, and remembers its users across conversations (`user`).
+        cite: what no quote of a source backs is marked in an answer (`mark`) or left out (`strict`).
         limits: of one run, below those of the settings.
     """
 
@@ -106,12 +116,13 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     description: str = ""
     model: str = ""
     instructions: str | PromptReference = ""
-    tools: tuple[Name, ...] = ()
+    tools: tuple[ToolName, ...] = ()
     choose: int | None = None
     always: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     memory: MemoryWord = "conversation"
+    cite: Cite = ""
     limits: AgentLimits = AgentLimits()
 
 
@@ -136,7 +147,7 @@ def read_agent(text: str) -> AgentDefinition:
     check("name", lambda: checked_name(found.name))
     check("choose", lambda: Choice(found.choose, found.always))
     for number, tool in enumerate(found.tools):
-        check(f"tools.{number}", lambda tool=tool: reference(tool))
+        check(f"tools.{number}", lambda tool=tool: tool_reference(tool))
     if isinstance(found.instructions, PromptReference):
         check("instructions.prompt", lambda: reference(str(getattr(found.instructions, "prompt", ""))))
     elif plain(found.instructions) != found.instructions:
@@ -145,11 +156,25 @@ def read_agent(text: str) -> AgentDefinition:
     if plain(found.description) != found.description:
         told = "description has characters that nobody sees"
         problems.append(TextProblem(told, hint="take them out", path="description"))
-    if len({reference(tool)[0] for tool in found.tools} if not problems else found.tools) < len(found.tools):
+    if len({tool_reference(tool)[0] for tool in found.tools} if not problems else found.tools) < len(found.tools):
         problems.append(TextProblem("a tool is named twice", hint="leave one of them out", path="tools"))
     if problems:
         raise BadText(problems)
     return found
+
+
+def tool_reference(tool: str) -> tuple[str, int | None]:
+    """The name and the number that a name of a tool in the text of an agent stands for.
+
+    Raises:
+        UsageError: it stands for none.
+
+    >>> tool_reference("orders@3"), tool_reference("knowledge:handbook")
+    (('orders', 3), ('knowledge:handbook', None))
+    """
+    if tool.startswith(ADDRESS):
+        return ADDRESS + checked_collection(tool.removeprefix(ADDRESS)), None
+    return reference(tool)
 
 
 def agents_differ(old: str, new: str) -> Sequence[DefinitionChange]:

@@ -23,6 +23,7 @@ from ...core.model import Model
 from ...core.process.worker_thread import off_loop
 from ...core.stored.definitions import TRIED, draft_tried, no_publication, reference
 from ...core.tool import Tool
+from ...knowledge.browsing.browser import KnowledgeTool
 from ...runs.given_tools import Toolish, sort_out
 from ...server.api.connected import TenantModels
 from ...server.published import OfferedAgent
@@ -32,6 +33,7 @@ from ..agents import list_tools, make_agent
 from ..models import make_model
 from ..secrets import open_secrets
 from ..settings import Settings
+from ..tools import KNOWLEDGE
 from ..workflows import meaning_of
 from .prompts import published_prompt
 from .tools import DeclaredTools, opening
@@ -170,7 +172,8 @@ class AgentsOfOne:
             BadText: something is wrong with it.
         """
         definition = await off_loop(len(text), read_agent, text)
-        missing = [each for each in definition.tools if reference(each)[0] not in tools]
+        named = [each for each in definition.tools if not each.startswith(KNOWLEDGE)]  # a collection may be made later
+        missing = [each for each in named if reference(each)[0] not in tools]
         if missing:
             told = "there is no tool {!r} here that you may use"
             raise BadText([TextProblem(told.format(each[:100]), path="tools") for each in missing])
@@ -194,6 +197,7 @@ class AgentsOfOne:
             instructions=instructions,
             choose=definition.choose,
             always=definition.always,
+            cite=definition.cite or False,
             limits=definition.limits.within(declared.settings.limits),
         )
         made: Agent[object] = make_agent(
@@ -236,13 +240,15 @@ class AgentsOfOne:
         own, bare = sort_out(self._declared.own)
         names = {tool.name for tool in await list_tools(self._declared.own, self._declared.settings.tool_labels)}
         wanted = {each for each in definition.tools if each in names}
+        collections = [each for each in definition.tools if each.startswith(KNOWLEDGE)]
         found: list[Toolish] = [tool for tool in bare if tool.name in wanted]
         listed = [(toolset, {tool.name for tool in await toolset.list_tools()}) for toolset in own]
         found += [_Chosen(toolset, wanted) for toolset, has in listed if has & wanted]
+        found += [KnowledgeTool(each.removeprefix(KNOWLEDGE)) for each in collections]
         uses: dict[str, int] = {}
         published = self._declared.tools.of(self._tenant)
         for written in definition.tools:
-            if written in names:
+            if written in names or written in collections:
                 continue
             name, number = reference(written)
             if began_with is not None:
