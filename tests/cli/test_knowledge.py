@@ -95,5 +95,7 @@ def test_agents_whose_callers_can_not_read_what_they_have_are_told_with_the_comm
     told = run("config", "check")
     assert (told.exit_code, f"collection rules: {let}" in told.stderr) == (0, True), told.output
     assert let in run("doctor", "--json").stdout
+    assert let in run("knowledge", "show", "rules").stderr
+    assert let in run("knowledge", "show", "rules", "--json").stdout
     run(*let.split()[1:])
     assert "not all who may use this agent" not in run("config", "check").stderr

@@ -226,6 +226,7 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "withdrawScore": (401, (422, 422, 403, 422)),
     "compareRuns": (401, (422, 403, 403, 403)),
     "listReferences": (401, (404, 404, 403, 200)),
+    "getReference": (401, (404, 404, 403, 404)),
     "listFiles": (401, (404, 404, 403, 200)),
     "getFile": (401, (404, 404, 403, 404)),
     "getSession": (401, (200, 200, 200, 200)),
@@ -404,7 +405,7 @@ def requests_of(routes: Sequence[BaseRoute], ids: Mapping[str, str]) -> dict[str
         for each in own:
             named = "hello" if each.tag == "workflows" else "add"
             path = each.path.replace(":path}", "}")
-            path = path.format(path="a/b.md", id=ids.get(each.tag, "none"), name=named, handle="att_1")
+            path = path.format(path="a/b.md", id=ids.get(each.tag, "none"), name=named, handle="att_1", number="1")
             found[each.id] = (each.method.upper(), path, BODIES.get(each.id))
         if not own:
             if route.path.startswith("/a2a/"):

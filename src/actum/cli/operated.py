@@ -129,7 +129,7 @@ def say(terminal: Terminal, told: Iterable[AnswerText], journal: str = "") -> No
         if each.command:
             values["command"] = " ".join(["actum", *each.command, *(("--journal", journal) if journal else ())])
         text = tr(each.text, **values) if values or each.is_note else each.text
-        text = f"{moments.shown(each.at)}{text}" if each.at else text
+        text = f"{moments.shown(each.at)}  {text}".rstrip() if each.at else text
         if each.is_problem:
             terminal.error(text)
         elif each.is_note:

@@ -25,6 +25,7 @@ from .published.tools import DeclaredTools
 from .secrets import kept_secrets
 from .settings import Settings
 from .task_queue import open_queue
+from .tools import knowing_agents
 from .workflows import WorkflowParts, Workflows, workflows_of_tenant
 
 
@@ -53,7 +54,7 @@ async def open_application(settings: Settings, tools: Sequence[Toolish] = ()) ->
         tasking = Tasking(open_queue(settings, journal))
         secrets = kept_secrets(os.environ)
         async with _published(settings, journal, tools, workflows_in) as offer:
-            yield Api(
+            api = Api(
                 runner,
                 GivenAgents({}),
                 SystemClock(),
@@ -64,6 +65,8 @@ async def open_application(settings: Settings, tools: Sequence[Toolish] = ()) ->
                 published=offer,
                 triggers=TriggerStates(settings.triggers, journal.positions),
             )
+            api.knowing = knowing_agents(settings)
+            yield api
     finally:
         await journal.close()
 

@@ -90,7 +90,7 @@ from .settings_watch import SettingsWatch, open_egress
 from .tables.serve import LoginTable, ServeSettings
 from .task_queue import open_queue
 from .tasks import open_tasking, tasks_carried_out
-from .tools import load_tools, with_labels
+from .tools import knowing_agents, load_tools, with_labels
 from .triggers import open_resources, open_senders, open_triggers
 from .workflows import Workflows, open_workflows
 
@@ -176,6 +176,7 @@ def open_doors(
         connections=connections,
         published=offer,
     )
+    api.api.knowing = knowing_agents(settings)
     executor = AgentExecutor(
         Api(runner, agents, SystemClock(), workflows=workflows, connections=connections, published=offer),
         AgentServing(hold_s=settings.serve.hold_s),

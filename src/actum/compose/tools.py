@@ -19,6 +19,7 @@ from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..features.feature import FeatureOn
 from ..knowledge.browsing.browser import Browser, KnowledgeTool
+from ..knowledge.unread import KnowingAgent
 from ..runs.given_tools import Toolish, sort_out
 from ..sandbox.jail import Jail
 from ..toolsets.code import code_tools
@@ -71,6 +72,22 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     if "tools" not in settings.sources:  # nobody chose among them
         names = (*names, *(each.feature.name for each in features.on if each.feature.tools is not None))
     return _load(names, settings, folder, egress or open_egress(settings, os.environ))
+
+
+def knowing_agents(settings: Settings) -> list[KnowingAgent]:
+    """The agents of the settings that have collections, with who may use each.
+
+    Args:
+        settings: with the tables of the agents.
+    """
+    found: list[KnowingAgent] = []
+    for name, table in settings.agents.items():
+        tools = [each for each in settings.of_agents[name].tools if isinstance(each, str)]
+        collections = tuple(each.removeprefix(KNOWLEDGE) for each in tools if each.startswith(KNOWLEDGE))
+        if collections:
+            callers = (*(f"role:{role}" for role in table.roles), *(f"user:{user}" for user in table.users))
+            found.append(KnowingAgent(name, collections, callers))
+    return found
 
 
 def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, egress: Egress) -> list[Toolish]:

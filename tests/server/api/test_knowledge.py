@@ -7,8 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from actum.knowledge.browsing.browser import KnowledgeTool
+from actum import ToolCall
+from actum.core.message import Reply
+from actum.knowledge.browsing.browser import KnowledgeTool, QuoteTool
 from actum.server.api.knowledge import OPERATIONS
+from actum.testing import Said, ScriptedModel
 from tests.knowledge import files
 
 from .application import Bank, application
@@ -102,7 +105,7 @@ class BankWithRules(Bank):
 
     @property
     def tools(self) -> Sequence[object]:
-        return [*super().tools, KnowledgeTool("rules")]
+        return [*super().tools, KnowledgeTool("rules"), QuoteTool()]
 
 
 async def test_the_tool_of_a_collection_is_listed_found_and_called_by_its_readers_alone() -> None:
@@ -122,6 +125,31 @@ async def test_the_tool_of_a_collection_is_listed_found_and_called_by_its_reader
             for both in (told, called):
                 assert (both[0].status_code == 200) == is_reader, (who, both[0].text)
                 assert is_reader or both[0].text == both[1].text
+
+
+QUOTING: list[Said] = [
+    Reply.of(calls=[ToolCall("s", "search_rules", {"query": "hotel"})]),
+    Reply.of(calls=[ToolCall("q", "quote", {"text": "A hotel may cost 120 euros"})]),
+    "120 euros [1].",
+]
+
+
+async def test_the_kept_text_around_a_quote_is_for_the_owner_of_the_run_while_the_collection_may_be_read() -> None:
+    async with application(ScriptedModel(QUOTING), bank=BankWithRules()) as it:
+        await it.ask("POST", "/v1/knowledge", {"name": "rules", "readers": ["user:ann"]}, who="writer")
+        await it.ask("PUT", f"{PLACE}/documents/travel.md", put(TRAVEL), who="writer")
+        run = (await it.ask("POST", "/v1/runs", {"agent": "desk", "question": "Hotel?"}, who="ann")).json()["id"]
+        await it.until(run, "done")
+        found = await it.ask("GET", f"/v1/runs/{run}/references/1", who="ann")
+        around = found.json()
+        assert found.status_code == 200, found.text
+        assert (around["before"], around["behind"]) == ("Travel\n\n", ".")
+        assert (around["reference"]["quote"], around["reference"]["verified"]) == ("A hotel may cost 120 euros", True)
+        for who, number in (("bob", "1"), ("ann", "2"), ("ann", "x"), ("ann", "01")):
+            assert (await it.ask("GET", f"/v1/runs/{run}/references/{number}", who=who)).status_code == 404
+        await it.ask("PATCH", PLACE, {"readers": []}, who="writer")
+        assert (await it.ask("GET", f"/v1/runs/{run}/references/1", who="ann")).status_code == 404
+        assert (await it.ask("GET", f"/v1/runs/{run}/references/1", who="root")).status_code == 200
 
 
 async def test_what_can_not_be_is_refused_with_a_reason() -> None:

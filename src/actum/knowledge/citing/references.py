@@ -9,16 +9,19 @@ import msgspec
 from msgspec import Struct
 
 from ...core.call import ToolCall, ToolResult
-from ...core.errors import JournalError
+from ...core.errors import JournalError, UnknownName
 from ...core.interfaces import Journal
 from ...core.run.record import Started
 from ...journal.recording import RunState
+from ..collections import CollectionUser, named
 from .attached import attached_pages
 from .sources import ATTACHMENT, QUOTE, KeptPage, kept_page, made_calls
 
 REFERENCE = "reference"
 TURNS_MAX = 50
 """So far back in a conversation the numbers of references are looked for."""
+AROUND_CHARS = 3_000
+"""How much of a kept text is shown before a quote, and behind it."""
 
 
 class QuotePlace(Struct, frozen=True):
@@ -145,6 +148,42 @@ async def _checked(
     return CheckedReference(**told, verified=not problem, problem=problem)
 
 
+async def text_around(
+    journal: Journal, run_id: str, reference: QuoteReference, user: CollectionUser
+) -> tuple[str, str] | None:
+    """The kept text before and behind the quote of a reference, up to `AROUND_CHARS` characters each.
+
+    Args:
+        journal: the record.
+        run_id: the run of the reference.
+        reference: the reference.
+        user: who looks: words of a collection are shown to those alone who may read the collection now.
+
+    Returns:
+        The two texts; None for a text that is not there any more, was altered, or is not for this user.
+    """
+    entries = await journal.read(run_id)
+    attached = await attached_pages(journal, entries) if reference.address.startswith(ATTACHMENT) else {}
+    try:
+        if reference.call is None:
+            for name in (await _page_of(journal, attached, reference)).collections:
+                await named(journal, user, name)
+        text = await _text_of(journal, RunState(entries), attached, reference)
+    except (JournalError, UnknownName):
+        return None
+    start, end = reference.place.start, reference.place.end
+    if text[start:end] != reference.quote:
+        return None
+    return text[max(0, start - AROUND_CHARS) : start], text[end : end + AROUND_CHARS]
+
+
+async def _page_of(journal: Journal, attached: Mapping[str, KeptPage], reference: QuoteReference) -> KeptPage:
+    kept = attached.get(reference.digest) or await kept_page(journal, reference.digest)
+    if kept.address != reference.address:
+        raise JournalError("the kept text is of another source")
+    return kept
+
+
 async def _text_of(
     journal: Journal, state: RunState, attached: Mapping[str, KeptPage], reference: QuoteReference
 ) -> str:
@@ -154,10 +193,7 @@ async def _text_of(
         JournalError: it is not there any more, or is another.
     """
     if reference.call is None:
-        kept = attached.get(reference.digest) or await kept_page(journal, reference.digest)
-        if kept.address != reference.address:
-            raise JournalError("the kept text is of another source")
-        return kept.page.text
+        return (await _page_of(journal, attached, reference)).page.text
     for place, call, result, _ in made_calls(state):
         if (place.cause, place.index) == reference.call and reference.address == f"tool:{call.name}":
             if hashlib.sha256(result.text.encode(errors="replace")).hexdigest() != reference.digest:

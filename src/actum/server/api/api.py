@@ -39,6 +39,7 @@ from ...features.operation import ApiRequest, SettingsOf
 from ...features.refusal import Refusal
 from ...journal.recording import RunState
 from ...journal.watch import JournalWatch
+from ...knowledge.unread import KnowingAgent
 from ...policy.published import look_at
 from ...runs.options import Emit
 from ...runs.recorded import done_after
@@ -175,6 +176,7 @@ class Api:
 
     Attributes:
         offers: the names of what the server has.
+        knowing: the agents of the settings that have collections of documents.
         watch: looks into the journal for all who follow runs here.
     """
 
@@ -196,6 +198,7 @@ class Api:
         self.browsers = browsers
         self.connections = connections
         self.offers: Sequence[str] = ()
+        self.knowing: Sequence[KnowingAgent] = ()
         self.secrets = secrets or KeptSecrets()
         self.features = features
         self.runner = runner

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
@@ -39,6 +39,7 @@ from ...knowledge.jailed_reader import DOCUMENT_BYTES_MAX
 from ...knowledge.problems import PROBLEMS
 from ...knowledge.search import FOUND, FOUND_MAX, FoundPassage, search
 from ...knowledge.tables import CollectionRow, DocumentRow
+from ...knowledge.unread import UnreadCollection, unread
 from ...runs.administration import put_on_record
 from .examples import ASKED_AT
 from .fields import Cursor, Limit, ListPart
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     from .api import Api  # agents and workflows, which the completion of a command needs none of
 
 QUERY_CHARS_MAX = 2_000
-Readers = Annotated[tuple[Annotated[str, Meta(pattern=READER_PATTERN)], ...], Meta(max_length=READERS_MAX)]
+# The document of the API tells the patterns; what does not fit is told by the room, in a sentence.
+Reader = Annotated[str, Meta(extra_json_schema={"pattern": READER_PATTERN})]
+Readers = Annotated[tuple[Reader, ...], Meta(max_length=READERS_MAX)]
 
 
 class CollectionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,7 +62,7 @@ class CollectionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         readers: who may read it beside the owner: `user:NAME`, `role:NAME`, or `all` for everybody of the tenant.
     """
 
-    name: Annotated[str, Meta(pattern=NAME_PATTERN)]
+    name: Annotated[str, Meta(extra_json_schema={"pattern": NAME_PATTERN})]
     readers: Readers = ()
 
 
@@ -74,7 +77,7 @@ class ReadersBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class TypedReaders(ReadersBody, frozen=True, kw_only=True):
-    """Who may read a collection, as a person types it; what is wrong is told in a sentence."""
+    """Who may read a collection, as words of a command line."""
 
     readers: tuple[str, ...]
 
@@ -154,7 +157,7 @@ class DocumentInfo(Struct, frozen=True, kw_only=True):
 
     document: str
     title: str
-    state: str
+    state: Literal["ready", "unreadable"]
     problem: str
     size: int
     passages: int
@@ -166,9 +169,12 @@ class CollectionDetails(CollectionInfo, frozen=True, kw_only=True):
 
     Attributes:
         problems: the documents that can not be found, with the reasons.
+        unread: the agents of the settings that have the collection and whose callers can not all read it; told to those
+            alone who may change the collection.
     """
 
     problems: tuple[DocumentInfo, ...] = ()
+    unread: tuple[UnreadCollection, ...] = ()
 
 
 class DocumentPart(ListPart[DocumentInfo], frozen=True, kw_only=True):
@@ -209,7 +215,9 @@ async def get_collection(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
         found = await named(api.journal, caller, name)
         rows = await documents_of(api.journal, caller, name)
     problems = tuple(_document(each) for each in rows if each.problem)
-    return ApiReply(CollectionDetails(**_fields(found, caller), problems=problems))
+    agents = [each for each in api.knowing if caller.may_change(found) and asked.who.may_use("agent", each.agent)]
+    wrong = tuple(unread(agents, found.name, found.owner, readers_of(found)))
+    return ApiReply(CollectionDetails(**_fields(found, caller), problems=problems, unread=wrong))
 
 
 async def change_readers(api: Api, asked: ApiRequest[None, ReadersBody]) -> ApiReply:
@@ -370,7 +378,15 @@ def _shown(found: CollectionDetails, names: Mapping[str, str]) -> list[AnswerTex
         )
         for each in found.problems
     )
-    return [*told, *problems]
+    mistakes = (
+        AnswerText(
+            "{agent}: not all who may use this agent can read the collection {collection}: {command}",
+            is_note=True,
+            values={"agent": each.agent, "collection": each.collection, "command": each.command},
+        )
+        for each in found.unread
+    )
+    return [*told, *problems, *mistakes]
 
 
 def _passages(found: FoundPassages, names: Mapping[str, str]) -> list[AnswerText]:

@@ -10,7 +10,9 @@ from msgspec import Struct
 from ....core.visible import on_one_line
 from ....features.command import AnswerText, Command
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
-from ....knowledge.citing.references import CheckedReference, checked, references_in
+from ....features.refusal import not_found
+from ....knowledge.citing.references import CheckedReference, checked, references_in, text_around
+from ....knowledge.collections import CollectionUser
 from ..examples import ASKED_AT, RUN
 from .operations import FOUND_BY
 
@@ -37,6 +39,32 @@ async def list_references(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     return ApiReply(
         RunReferences(run=run_id, references=tuple(await checked(api.journal, run_id, references_in(state))))
     )
+
+
+class ReferenceText(Struct, frozen=True, kw_only=True):
+    """The kept text around a quote, to read on.
+
+    Attributes:
+        reference: the reference, checked once more.
+        before, behind: the text before the quote and behind it, a few thousand characters each.
+    """
+
+    reference: CheckedReference
+    before: str
+    behind: str
+
+
+async def get_reference(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
+    """A reference of a run with the kept text around its quote."""
+    run_id, who = asked.names["id"], asked.who
+    state = (await api.records.asked_for(asked, run_id)).state
+    found = [each for each in references_in(state) if str(each.number) == asked.names["number"]]
+    user = CollectionUser(who.tenant, who.principal, who.roles, "admin" in who.scopes)
+    around = await text_around(api.journal, run_id, found[0], user) if found else None
+    if around is None:
+        raise not_found("reference")
+    (reference,) = await checked(api.journal, run_id, found)
+    return ApiReply(ReferenceText(reference=reference, before=around[0], behind=around[1]))
 
 
 def _shown(found: RunReferences, names: Mapping[str, str]) -> list[AnswerText]:
@@ -100,5 +128,23 @@ OPERATIONS: tuple[Operation, ...] = (
             show=_shown,
             exit_code=lambda found: int(not all(each.verified for each in found.references)),
         ),
+    ),
+    Operation(
+        id="getReference",
+        method="get",
+        path="/v1/runs/{id}/references/{number}",
+        tag="runs",
+        summary="Get a reference of a run with the kept text around its quote.",
+        description="Text of a collection is answered to those alone who may read the collection now.",
+        scopes=("runs", "tools"),
+        names={"id": "The id of a run.", "number": "The number of the reference."},
+        replies={
+            200: AnswerKind(
+                means="The reference.",
+                body=ReferenceText,
+                example={"reference": _REFERENCE, "before": "# Travel\n\n", "behind": "."},
+            )
+        },
+        handler=get_reference,
     ),
 )
