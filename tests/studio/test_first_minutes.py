@@ -49,6 +49,7 @@ WORDS = {
         "call": "Tool call: pay",
         "agents": "Agents",
         "tools": "Tools",
+        "knowledge": "Knowledge",
         "memory": "Memory",
         "runs": "Runs",
         "waterfall": "Waterfall",
@@ -71,6 +72,7 @@ WORDS = {
         "call": "工具调用：pay",
         "agents": "智能体",
         "tools": "工具",
+        "knowledge": "知识库",
         "memory": "记忆",
         "runs": "运行记录",
         "waterfall": "瀑布图",
@@ -81,7 +83,7 @@ WORDS = {
         "in": "登录",
     },
 }
-PAGES = ("agents", "tools", "memory", "runs", "approvals", "audit", "settings")
+PAGES = ("agents", "tools", "knowledge", "memory", "runs", "approvals", "audit", "settings")
 LOADING = re.compile("^(Loading|加载中)…$")
 """What a page says until it has what it shows. The network is never idle: one stream tells all that happens."""
 

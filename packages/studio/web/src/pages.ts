@@ -5,9 +5,10 @@ import { page as approvals } from "./pages/approvals/page";
 import { page as audit } from "./pages/audit/page";
 import { page as chat } from "./pages/chat/page";
 import { page as evaluation } from "./pages/evaluation/page";
+import { page as knowledge } from "./pages/knowledge/page";
 import { page as memory } from "./pages/memory/page";
 import { page as runs } from "./pages/runs/page";
 import { page as settings } from "./pages/settings/page";
 import { page as tools } from "./pages/tools/page";
 
-export const PAGES: readonly Page[] = [chat, agents, tools, memory, runs, evaluation, approvals, audit, settings];
+export const PAGES: readonly Page[] = [chat, agents, tools, knowledge, memory, runs, evaluation, approvals, audit, settings];

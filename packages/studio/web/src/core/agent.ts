@@ -10,8 +10,10 @@ export interface AgentForm {
   instructions: string;
   /** The name of the published prompt that the instructions are; empty where they are a text. */
   prompt: string;
-  /** Names of tools, as they are written: `orders@3` for a version. */
+  /** Names of tools, as they are written: `orders@3` for a version, `knowledge:handbook` for a collection. */
   tools: string[];
+  /** What no quote backs is marked in an answer or left out; empty where answers are not held to quotes. */
+  cite: string;
   limits: Partial<Record<Limit, number>>;
 }
 
@@ -26,10 +28,10 @@ export function newAgent(name: string): string {
 export function agentOf(text: string): AgentForm | undefined {
   const fields = fieldsOf(text);
   if (!fields) return undefined;
-  const { description = "", model = "", instructions = "", tools = [], limits = {} } = fields;
+  const { description = "", model = "", instructions = "", tools = [], cite = "", limits = {} } = fields;
   const prompt = isObject(instructions) ? instructions["prompt"] : "";
   const said = isObject(instructions) ? "" : instructions;
-  if (![description, model, said, prompt].every((each) => typeof each === "string")) return undefined;
+  if (![description, model, said, prompt, cite].every((each) => typeof each === "string")) return undefined;
   if (!Array.isArray(tools) || !tools.every((each) => typeof each === "string") || !isObject(limits)) return undefined;
   const known = LIMITS.map((each) => [each, limits[each] ?? undefined] as const).filter(([, value]) => value !== undefined);
   if (!known.every(([, value]) => typeof value === "number")) return undefined;
@@ -39,15 +41,16 @@ export function agentOf(text: string): AgentForm | undefined {
     instructions: said as string,
     prompt: prompt as string,
     tools: tools as string[],
+    cite: cite as string,
     limits: Object.fromEntries(known) as AgentForm["limits"],
   };
 }
 
 /** The text with one field changed. A field without a value is left out, except those that every agent has. */
-export function withField(text: string, name: "description" | "model" | "instructions" | "tools", value: string | string[]): string {
+export function withField(text: string, name: "description" | "model" | "instructions" | "tools" | "cite", value: string | string[]): string {
   const fields = fieldsOf(text);
   if (!fields) return text;
-  return written(name === "model" && value === "" ? without(fields, name) : { ...fields, [name]: value });
+  return written((name === "model" || name === "cite") && value === "" ? without(fields, name) : { ...fields, [name]: value });
 }
 
 /** The text with a limit; undefined takes it out. */
@@ -58,6 +61,9 @@ export function withLimit(text: string, name: Limit, value: number | undefined):
   const limits = value === undefined ? without(before, name) : { ...before, [name]: value };
   return written(Object.keys(limits).length ? { ...fields, limits } : without(fields, "limits"));
 }
+
+/** What the tool of a collection of documents is called in the text of an agent. */
+export const COLLECTION = "knowledge:";
 
 /** The name of a tool without its version. */
 export function bareName(tool: string): string {

@@ -2,6 +2,7 @@ import { agentOf, newAgent, withField, withLimit } from "./agent";
 import { expect, test } from "vitest";
 
 import { branchPoints } from "./branches";
+import { citedIn } from "./cited";
 import { parametersOf } from "./declared";
 import { taken, type Followed } from "./followed";
 import { cut, localMoment, momentOf, target, told, visible } from "./shown";
@@ -76,6 +77,22 @@ test("a call is one card, whatever became of it", () => {
   const [calls] = found.steps;
   expect(calls?.kind === "calls" && calls.calls.map((each) => [each.state, each.arguments])).toEqual([["done", { to: "ada" }]]);
   expect([found.question, found.status, found.isOver]).toEqual(["Pay", "done", true]);
+});
+
+test("an answer that was refused is not shown, and the answer is what was told at the end", () => {
+  const found = turn([
+    entry(0, "started", { text: "What may a hotel cost?" }),
+    entry(1, "model_replied", { text: "I look.", calls: [{ tool: "search", arguments: {} }] }),
+    entry(2, "model_replied", { text: "200 euros [1]." }),
+    entry(3, "model_replied", { text: "120 euros [1]. Breakfast is free." }),
+    entry(4, "ended", { status: "done", text: "120 euros [1]. Breakfast is free. [?]" }),
+  ]);
+  expect(found.steps.map((each) => each.kind === "said" && each.text)).toEqual(["I look.", "120 euros [1]. Breakfast is free. [?]"]);
+});
+
+test("references are cut out of a text, and a text in brackets that is none stays", () => {
+  expect(citedIn("a [1][2] b [12345] [0] [x] [?]")).toEqual(["a ", 1, 2, " b [12345] [0] [x] ", 0]);
+  expect(citedIn("none")).toEqual(["none"]);
 });
 
 test("a run branches off at its beginning and behind each call, but for places where another call is under way", () => {

@@ -43,6 +43,7 @@ export function turn(entries: readonly RunEvent[]): Turn {
   const found: Turn = { question: "", steps: [], status: "running", reason: "", isOver: false };
   const calls = new Map<string, Call>();
   const asked = new Map<string, Call>();
+  let answer: Extract<Step, { kind: "said" }> | undefined;
   const called = (entry: RunEvent): Call => {
     const id = entry.call || String(entry.number);
     const known = calls.get(id);
@@ -75,7 +76,9 @@ export function turn(entries: readonly RunEvent[]): Turn {
         found.question = entry.text ?? "";
         break;
       case "model_replied":
-        if (entry.text) found.steps.push({ kind: "said", text: entry.text, number: entry.number });
+        answer = undefined; // an answer that another reply follows was refused
+        if (entry.text && entry.calls?.length) found.steps.push({ kind: "said", text: entry.text, number: entry.number });
+        else if (entry.text) answer = { kind: "said", text: entry.text, number: entry.number };
         break;
       case "intended":
         Object.assign(called(entry), {
@@ -89,6 +92,8 @@ export function turn(entries: readonly RunEvent[]): Turn {
         break;
       case "call_parked":
       case "input_requested":
+        if (answer) found.steps.push(answer);
+        answer = undefined;
         if (entry.call || entry.tool) {
           const call = Object.assign(called(entry), { state: "waiting", approval: entry.approval ?? "" });
           if (entry.arguments) call.arguments = entry.arguments;
@@ -110,6 +115,9 @@ export function turn(entries: readonly RunEvent[]): Turn {
         break;
       }
       case "ended":
+        // What was told at the end may be less than the model said: words that no source backs are left out or marked.
+        if (answer) found.steps.push(entry.status === "done" && entry.text ? { ...answer, text: entry.text } : answer);
+        answer = undefined;
         found.status = entry.status ?? "done";
         found.reason = entry.reason ?? "";
         found.isOver = isLast(entry);

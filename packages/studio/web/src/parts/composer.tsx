@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
 
 import { ask, once } from "../core/api";
+import { base64Of } from "../core/file";
 import { dictionary, useText } from "../core/language";
 import { told } from "../core/shown";
 import { COMMON } from "../core/texts";
@@ -210,8 +211,5 @@ export function Composer(props: {
 }
 
 async function attached(file: File): Promise<Attachment> {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return { name: file.name, media_type: file.type || "application/octet-stream", data: btoa(text) };
+  return { name: file.name, media_type: file.type || "application/octet-stream", data: await base64Of(file) };
 }

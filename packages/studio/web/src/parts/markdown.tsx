@@ -1,12 +1,44 @@
-// What a model says, as Markdown: no HTML, no picture of another host, and each link says where it leads.
+// What a model says, as Markdown: no HTML, no picture of another host, each link says where it leads, and `[1]` is a
+// reference.
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 
+import { citedIn } from "../core/cited";
 import { useText } from "../core/language";
 import { target, visible } from "../core/shown";
 import { COMMON } from "../core/texts";
+import { Reference } from "./reference";
 
-const PLUGINS = [remarkGfm];
+const PLUGINS = [remarkGfm, remarkCited];
+
+interface Node {
+  type: string;
+  value?: string;
+  label?: string | null;
+  children?: Node[];
+  data?: object;
+}
+
+/** Marks what may be a reference. A definition of a link in the text can not take the place of a reference that there is. */
+function remarkCited() {
+  const cited = (number: number, instead: Node): Node => ({
+    type: "cited",
+    children: [instead],
+    data: { hName: "cite", hProperties: { id: String(number) } },
+  });
+  const piece = (each: string | number): Node =>
+    typeof each === "string" ? { type: "text", value: each } : cited(each, { type: "text", value: each ? `[${each}]` : "[?]" });
+  const walk = (node: Node): void => {
+    node.children = node.children?.flatMap((each) => {
+      if (each.type === "text") return citedIn(each.value ?? "").map(piece);
+      const [number] = each.type === "linkReference" ? citedIn(`[${each.label ?? ""}]`) : [];
+      if (typeof number === "number" && number > 0) return [cited(number, each)];
+      walk(each);
+      return [each];
+    }) as Node[];
+  };
+  return walk;
+}
 
 function Link({ href, children }: { href?: string | undefined; children?: React.ReactNode }) {
   const say = useText(COMMON);
@@ -24,6 +56,7 @@ function Link({ href, children }: { href?: string | undefined; children?: React.
 }
 
 const PARTS: Components = {
+  cite: ({ id, children }) => <Reference number={Number(id)}>{children}</Reference>,
   a: ({ href, children }) => <Link href={href}>{children}</Link>,
   img: ({ src, alt }) => <Link href={typeof src === "string" ? src : undefined}>{alt || src}</Link>,
 };

@@ -4,12 +4,14 @@ import { useState, type ReactNode } from "react";
 
 import { ask } from "../core/api";
 import { useApprovals } from "../core/approvals";
+import { citedIn, useCited } from "../core/cited";
 import { useRun } from "../core/follow";
 import { dictionary, useText } from "../core/language";
 import { turn } from "../core/turns";
 import type { Run } from "../core/types";
 import type { Draft } from "./composer";
 import { Failure } from "./failure";
+import { CitedContext } from "./reference";
 import { Thumbs } from "./thumbs";
 import { TurnView, Writing } from "./turn";
 
@@ -25,8 +27,8 @@ export function Talk(props: { runs: Run[]; onAsk: (draft: Draft) => void; isChat
     <>
       <div role="log" aria-label={say("log")}>
         {props.children}
-        {props.runs.map((each) => (
-          <TurnOfRun key={each.id} run={each} onAsk={props.onAsk} isChat={props.isChat ?? false} />
+        {props.runs.map((each, place) => (
+          <TurnOfRun key={each.id} run={each} before={props.runs.slice(0, place)} onAsk={props.onAsk} isChat={props.isChat ?? false} />
         ))}
       </div>
       {props.runs.map((each) => (
@@ -41,14 +43,19 @@ function Words({ run }: { run: string }) {
   return <Writing turn={turn(followed.entries)} words={followed.words} />;
 }
 
-/** `onAsk`: not given for a turn of another conversation, which goes on there. */
-export function TurnOfRun({ run, onAsk, isChat = false }: { run: Run; onAsk?: (draft: Draft) => void; isChat?: boolean }) {
+/**
+ * `before`: the runs of the conversation before this one, whose references can be cited again.
+ * `onAsk`: not given for a turn of another conversation, which goes on there.
+ */
+export function TurnOfRun({ run, before = [], onAsk, isChat = false }: { run: Run; before?: Run[]; onAsk?: (draft: Draft) => void; isChat?: boolean }) {
   const say = useText(TEXTS);
   const known = useQueryClient();
   const [error, setError] = useState<unknown>();
   const followed = useRun(run.id);
   const approvals = useApprovals().data?.items.filter((each) => each.run === run.id) ?? [];
   const found = turn(followed.entries);
+  const cites = found.isOver && found.steps.some((each) => each.kind === "said" && citedIn(each.text).some((piece) => typeof piece === "number" && piece > 0));
+  const cited = useCited([...before.map((each) => each.id), run.id], cites);
   async function resume() {
     setError(undefined);
     await ask("POST", `/v1/runs/${run.id}/resume`).catch(setError);
@@ -56,7 +63,9 @@ export function TurnOfRun({ run, onAsk, isChat = false }: { run: Run; onAsk?: (d
   }
   return (
     <article className="turn">
-      <TurnView turn={found} approvals={approvals} />
+      <CitedContext value={cited}>
+        <TurnView turn={found} approvals={approvals} />
+      </CitedContext>
       <div className="buttons after">
         {onAsk && run.status === "interrupted" && (
           <button type="button" className="primary" onClick={() => void resume()}>

@@ -2,11 +2,12 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
-import { bareName, LIMITS, withField, withLimit, type AgentForm } from "../../core/agent";
+import { useSession } from "../../app";
+import { bareName, COLLECTION, LIMITS, withField, withLimit, type AgentForm } from "../../core/agent";
 import { ask, orNull } from "../../core/api";
 import { useText } from "../../core/language";
 import { cut, told } from "../../core/shown";
-import type { Agent, Part, Tool, ToolSchema } from "../../core/types";
+import type { Agent, Collection, Part, Tool, ToolSchema } from "../../core/types";
 import { Failure } from "../../parts/failure";
 import { TextFilter } from "../../parts/filters";
 import { TEXTS } from "./texts";
@@ -42,6 +43,7 @@ export function Fields(given: Given) {
       </label>
       {form.prompt && <p className="hint">{say("prompt", { name: told(form.prompt) })}</p>}
       <ToolFields {...given} />
+      <CollectionFields {...given} />
       <fieldset data-field="limits" tabIndex={-1}>
         <legend>{say("limits")}</legend>
         {LIMITS.map((each) => (
@@ -102,7 +104,7 @@ function ToolFields({ form, text, write }: Given) {
     placeholderData: (before) => before,
   });
   const listed = found.data?.items ?? [];
-  const others = form.tools.filter((each) => !listed.some((tool) => tool.name === bareName(each)));
+  const others = form.tools.filter((each) => !each.startsWith(COLLECTION) && !listed.some((tool) => tool.name === bareName(each)));
   const looked = useQueries({
     queries: others.map((each) => ({
       queryKey: ["tool", bareName(each)],
@@ -127,6 +129,44 @@ function ToolFields({ form, text, write }: Given) {
       ))}
       {found.isSuccess && listed.length + others.length === 0 && <p className="hint">{say("noTools")}</p>}
       {found.isError && <Failure error={found.error} onRetry={() => void found.refetch()} />}
+    </fieldset>
+  );
+}
+
+/** A checkbox for each collection of documents that the person may read, and how answers are held to them. */
+function CollectionFields({ form, text, write }: Given) {
+  const say = useText(TEXTS);
+  const { data: session } = useSession();
+  const found = useQuery({
+    queryKey: ["collections", "to tick"],
+    queryFn: ({ signal }) => ask<Part<Collection>>("GET", "/v1/knowledge", { signal, query: { limit: 100 } }).catch(orNull),
+    enabled: session?.features.includes("knowledge") ?? false,
+    retry: false,
+  });
+  const ticked = form.tools.filter((each) => each.startsWith(COLLECTION)).map((each) => each.slice(COLLECTION.length));
+  const listed = found.data?.items.map((each) => each.name) ?? [];
+  const names = [...listed, ...ticked.filter((each) => !listed.includes(each))];
+  if (names.length === 0) return null;
+  const tick = (name: string, isTicked: boolean) => {
+    const kept = form.tools.filter((each) => each !== COLLECTION + name);
+    write(withField(text, "tools", isTicked ? [...kept, COLLECTION + name] : kept));
+  };
+  return (
+    <fieldset className="tools">
+      <legend>{say("collections")}</legend>
+      {names.map((each) => (
+        <Tick key={each} name={each} isTicked={ticked.includes(each)} note="" onTick={tick} />
+      ))}
+      <label>
+        {say("cite")}
+        <select data-field="cite" value={form.cite} onChange={(event) => write(withField(text, "cite", event.target.value))}>
+          {(["", "mark", "strict"] as const).map((each) => (
+            <option key={each} value={each}>
+              {say(`cite_${each || "off"}`)}
+            </option>
+          ))}
+        </select>
+      </label>
     </fieldset>
   );
 }

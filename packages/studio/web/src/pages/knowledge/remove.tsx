@@ -1,0 +1,46 @@
+// Removing takes two presses: the first asks.
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { ask } from "../../core/api";
+import { useText } from "../../core/language";
+import { COMMON } from "../../core/texts";
+import { Failure } from "../../parts/failure";
+import { tell } from "../../parts/status";
+import { TEXTS } from "./texts";
+
+/** `what`: the name of a document; not given for the collection itself. */
+export function Remove({ path, name, what, onGone }: { path: string; name: string; what?: string; onGone: () => unknown }) {
+  const say = useText(TEXTS);
+  const common = useText(COMMON);
+  const [asked, setAsked] = useState<"not yet" | "now" | "left">("not yet");
+  const act = useMutation({
+    mutationFn: () => ask("DELETE", path),
+    onSuccess: () => {
+      tell(say("removed", { name }));
+      document.getElementById("main")?.focus(); // the button goes
+      return onGone();
+    },
+  });
+  const label = what === undefined ? say("remove") : say("removeThis", { name });
+  if (asked !== "now") {
+    return (
+      <button type="button" autoFocus={asked === "left"} aria-label={label} onClick={() => setAsked("now")}>
+        {say("remove")}
+      </button>
+    );
+  }
+  return (
+    <div role="group" aria-label={say("removeThis", { name })} onKeyDown={(event) => event.key === "Escape" && setAsked("left")}>
+      <div className="buttons">
+        <button type="button" autoFocus disabled={act.isPending} onClick={() => act.mutate()}>
+          {say("sure")}
+        </button>
+        <button type="button" onClick={() => setAsked("left")}>
+          {common("cancel")}
+        </button>
+      </div>
+      {act.isError && <Failure error={act.error} />}
+    </div>
+  );
+}
