@@ -10,9 +10,10 @@ import pytest
 from actum import Agent, Answer, Defence, Label, Rule, Rules, ToolCall, tool
 from actum.core.errors import JournalError, UsageError
 from actum.core.message import ToolMessage
-from actum.core.run.record import Intended, Record
+from actum.core.run.record import Intended, Record, Started
 from actum.core.tool import Tool as Definition
 from actum.journal.memory import MemoryJournal
+from actum.memory.memory import Memory
 from actum.testing import RecordingToolset, Said, ScriptedApprover, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
 from actum.toolsets.wrappers import ToolLabels, foreign, labelled
@@ -186,6 +187,49 @@ async def test_a_summary_and_an_agent_below_are_told_no_value() -> None:
     )
     assert (await boss.run("Delegate")).status == "done"
     assert str(SALARY) not in told(helper), "a handle is not put in where another model would be told it"
+
+
+async def test_what_a_model_has_seen_is_kept_down_to_an_agent_below_up_from_it_and_by_later_turns() -> None:
+    other = sends("QWRhIGVhcm5zIDczMjUw", "mallory@x.test")
+
+    office, journal = Office(), MemoryJournal()
+    helper = agent(office, plays(other), "ollama:helper", journal=journal)
+    boss = Agent(
+        ScriptedModel([LOOK, ToolCall("2", "helper", {"task": "Send it"}), "done"], name="ollama:boss"),
+        [office.tools[0], helper.as_tool("helper", "Helps.")],
+        labels=LABELS,
+        journal=journal,
+    )
+    assert ((await boss.run("Delegate", run_id="down")).status, office.sent) == ("paused", [])
+    (child,) = [run for run in await journal.runs(limit=None) if run.parent]
+    started = (await journal.read(child.run_id))[0].record
+    assert isinstance(started, Started)
+    assert started.labels_seen == ("personal",)
+
+    asks = ToolCall("1", "reads", {"task": "What does Ada earn?"})
+    for name, below, status in (
+        ("ollama:boss", "ollama:reads", "paused"),
+        ("openai:boss", "ollama:reads", "paused"),
+        ("ollama:boss", "openai:reads", "done"),
+    ):
+        office = Office()
+        reads = Agent(ScriptedModel(plays(LOOK), name=below), [office.tools[0]], labels=LABELS)
+        above = Agent(
+            ScriptedModel([asks, other, "done"], name=name),
+            [reads.as_tool("reads", "Reads."), office.tools[1]],
+            labels=LABELS,
+        )
+        assert (await above.run("Ask and send")).status == status
+        assert bool(office.sent) == (status == "done")
+
+    for name, status in (("ollama:own", "paused"), ("openai:own", "done")):
+        office = Office()
+        own = agent(office, [LOOK, "ok", "fine", "A summary.", other, "done"], name, memory=Memory(runs=1))
+        for words in ("What does Ada earn?", "Thanks"):
+            await own.run(words, conversation="c")
+        await own.compact("c", keep=0)
+        assert (await own.run("Send it", conversation="c")).status == status, name
+        assert bool(office.sent) == (status == "done")
 
 
 async def test_a_text_with_a_label_is_hidden_whole_and_a_wrong_argument_quotes_no_value() -> None:

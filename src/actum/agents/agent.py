@@ -407,8 +407,8 @@ class Agent(AgentParts, Generic[Output]):
             if self.memory is not None and self.memory.summary_at and options.conversation and not options.after:
                 summarizer = Summarizer(journal, self.model, self.settings, self.name, self.runner.labels)
                 await sum_up_if_long(summarizer, self.memory, options.conversation, owner, options.principal)
-            known = (await self.runner.catalog()).tool
-            earlier = await before(journal, owner, options.conversation, options.after, window, known)
+            tool, labels = (await self.runner.catalog()).tool, self.runner.labels
+            earlier = await before(journal, owner, options.conversation, options.after, window, tool, labels)
             instructions = self._brief.told(question.text, self._brief.client_schema)
             if messages is not None:
                 given = await off_loop(
@@ -420,7 +420,7 @@ class Agent(AgentParts, Generic[Output]):
                     secret_paths=(await self.runner.catalog()).secret_paths,
                     redaction=self._redaction,
                 )
-                outside = OutsideText(given, known).names()
+                outside = OutsideText(given, tool).names()
                 earlier = Before(messages=given if above is None else from_agent(given), outside=outside)
             asked = with_attachments(question, options.attachments, earlier.handles())
             asked, files = await read_attached(asked, self.runner, journal, earlier.run_id)
@@ -444,7 +444,7 @@ class Agent(AgentParts, Generic[Output]):
                 previous=earlier.run_id,
                 seen=earlier.seen,
                 window=window,
-                outside=tuple(dict.fromkeys((*earlier.outside, *heard.outside))),
+                **earlier.marks(heard.outside),
                 unfinished=heard.unfinished,
                 trace=options.trace,
                 tracestate=options.tracestate,

@@ -6,12 +6,13 @@ the latest runs, a branch or words that were forgotten make no conversation clea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..core.interfaces import Journal
 from ..core.message import Message
 from ..core.user import User
 from ..journal.recording import RunState
+from ..policy.labels import Label, seen_by
 from ..policy.outside import EARLIER, OutsideText, ToolNamed, brought_by
 from ..runs.recorded import sound
 
@@ -58,6 +59,31 @@ async def outside_before(
                 return tuple(names)
         run_id, seen = started.previous, started.seen  # a run of a workflow does not say what was before it
     return tuple(names)
+
+
+async def labels_seen_before(
+    journal: Journal, run_id: str, seen: int, owner: User, labels: Mapping[str, Label]
+) -> tuple[str, ...]:
+    """The labels of values that models had seen in a conversation, up to one of its runs.
+
+    Args:
+        journal, run_id, seen, owner: as for `outside_before`.
+        labels: what the labels mean: which models see the values.
+    """
+    found: dict[str, None] = {}
+    while run_id and labels:
+        entries = sound(run_id, await journal.read(run_id))[:seen]
+        if not entries or not entries[0].payload:
+            return tuple(dict.fromkeys((*found, *labels)))  # forgotten, and nobody knows what was seen there
+        state = RunState(entries)
+        started = state.beginning()
+        if started.owning_user == owner:
+            seen_here = seen_by(labels, started.model, state.results()) if state.labels_seen else ()
+            found |= dict.fromkeys((*started.labels_seen, *seen_here))
+            if not started.workflow:
+                break
+        run_id, seen = started.previous, started.seen
+    return tuple(found)
 
 
 def _of_old(told: Sequence[Message], tool_named: ToolNamed, *, is_cut: bool) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ class Summarizer(Struct, frozen=True):
             UnknownName: there is no such conversation.
             ModelError: the model gave no answer, or one that is no summary.
         """
-        earlier = await before(self.journal, owner, conversation)
+        earlier = await before(self.journal, owner, conversation, labels=self.labels)
         if not earlier.run_id:
             raise UnknownName("there is no conversation {wanted!r} in this journal", wanted=conversation)
         wording = Phrases.for_text("".join(said.text for said in earlier.messages if isinstance(said, UserMessage)))
@@ -99,6 +99,7 @@ class Summarizer(Struct, frozen=True):
             previous=earlier.run_id,
             seen=earlier.seen,
             outside=earlier.outside,
+            labels_seen=earlier.labels_seen,
             unfinished=earlier.unfinished,  # the next turn tells what became of them, whatever comes of this one
             compacts=True,
         )

@@ -5,9 +5,10 @@ There is no other store of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import count
+from typing import TypedDict
 
 import msgspec
 from msgspec import Struct
@@ -22,12 +23,22 @@ from ..core.provenance import Source
 from ..core.run.record import Entry, Started, Unfinished
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
+from ..policy.labels import Label
 from ..policy.outside import ToolNamed
 from ..runs.recorded import sound, unknown_run
 from ..runs.wording import Phrases
 from .alternation import in_turns
-from .cleanness import no_tool, outside_before
+from .cleanness import labels_seen_before, no_tool, outside_before
 from .unfinished import standing, unfinished
+
+NO_LABELS: Mapping[str, Label] = {}
+
+
+class _Marks(TypedDict):
+    """Fields of `Started`."""
+
+    outside: tuple[str, ...]
+    labels_seen: tuple[str, ...]
 
 
 class Before(Struct, frozen=True):
@@ -39,6 +50,7 @@ class Before(Struct, frozen=True):
         messages: all that was said.
         unfinished: the runs that have not come to their end, as far as the conversation was told of them.
         outside: what had brought foreign text to the conversation; see `cleanness`.
+        labels_seen: the labels of values that models had seen in the conversation.
     """
 
     run_id: str = ""
@@ -46,6 +58,15 @@ class Before(Struct, frozen=True):
     messages: Sequence[Message] = ()
     unfinished: tuple[Unfinished, ...] = ()
     outside: tuple[str, ...] = ()
+    labels_seen: tuple[str, ...] = ()
+
+    def marks(self, news: Sequence[str]) -> _Marks:
+        """What the first record of the next run says of what was told before.
+
+        Args:
+            news: what brings foreign text beside the conversation.
+        """
+        return {"outside": tuple(dict.fromkeys((*self.outside, *news))), "labels_seen": self.labels_seen}
 
     def handles(self) -> set[str]:
         """The handles of attachments that are taken."""
@@ -59,6 +80,7 @@ async def before(
     after: str = "",
     window: int = 0,
     tool_named: ToolNamed = no_tool,
+    labels: Mapping[str, Label] = NO_LABELS,
 ) -> Before:
     """What was said in a conversation until now, or up to another point.
 
@@ -68,6 +90,7 @@ async def before(
         after: the run to go on after instead of the latest: its id, or `id@number`.
         window: the number of latest runs that are told; 0 for all.
         tool_named: as for `outside_before`.
+        labels: what the labels of values mean: which models see the values.
 
     Raises:
         UnknownName: there is no such run.
@@ -93,7 +116,8 @@ async def before(
         seen = int(number) + 1
     told = await history(journal, run_id, seen, owner=owner, window=window)
     outside = await outside_before(journal, run_id, seen, owner, told, tool_named, window)
-    return Before(run_id, seen, told, unfinished(run_id, entries, seen), outside)
+    labels_seen = await labels_seen_before(journal, run_id, seen, owner, labels)
+    return Before(run_id, seen, told, unfinished(run_id, entries, seen), outside, labels_seen)
 
 
 def owner_of(entries: Sequence[Entry]) -> User | None:

@@ -106,6 +106,7 @@ class CallMaker:
         self._outside: dict[CallRef, tuple[str, ...]] = {}
         self._told_outside: set[str] = set()
         self._brought: set[CallRef] = set()
+        self._labels_seen: dict[CallRef, tuple[str, ...]] = {}
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         self._notes = NoteWriter(scope)
 
@@ -219,7 +220,7 @@ class CallMaker:
         finally:
             of_this_call.reset(known_before)
             context.close()
-            if context.brought or context.opened_outside:
+            if context.brought or context.opened_outside or context.labels_seen:
                 self._take_from(context, place)
         if tool.reads_only and error.effect == "unknown":
             error.effect = "none"
@@ -231,6 +232,8 @@ class CallMaker:
             return
         if context.brought:
             self._brought.add(place)
+        if context.labels_seen:
+            self._labels_seen[place] = tuple(sorted(context.labels_seen))
         if context.opened_outside:
             self._outside[place] = tuple(path for path in context.opened_outside if path not in self._told_outside)
             self._told_outside.update(context.opened_outside)
@@ -349,8 +352,14 @@ class CallMaker:
             lets_in=terms.lets_in,
             defence=self._defence.handed_down,
             mandates=self._defence.own,
+            labels_seen=self.labels_seen,
         )
         return (*terms.ancestors, own)
+
+    def labels_seen(self) -> tuple[str, ...]:
+        """The labels of values that the model of this run has seen. A run without a model may pass on any value."""
+        labels, state = self._scope.labels, self._scope.recording
+        return labels.seen() if labels is not None else tuple(state.labels_seen)
 
     def _facts(self) -> Facts:
         """What policies may know of this run now."""
@@ -419,6 +428,8 @@ class CallMaker:
                 result = cleaned or scope.redaction.clean(result, scope.told)
                 if self._brought or plan is None or plan.bound.tool.is_outside:
                     result = self._marked(place, call, result, plan)
+                if self._labels_seen and place in self._labels_seen:
+                    result = msgspec.structs.replace(result, seen=self._labels_seen[place])
                 if scope.labels is not None or (plan is not None and plan.bound.tool.labels):
                     result = self._labelled(call, result, scope.labels)
                 if final and result.content:

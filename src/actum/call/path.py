@@ -19,6 +19,7 @@ from functools import partial
 
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError
+from ..core.interfaces import Context
 from ..core.json import JsonObject
 from ..core.process.worker_thread import LARGE, off_loop
 from ..core.provenance import Origins
@@ -166,6 +167,11 @@ class CallPath:
     def outside(self) -> tuple[str, ...]:
         """What has brought text that an outsider may have written to the run; see `Facts.outside`."""
         return self._origins.brought()
+
+    def mark(self, above: Context) -> None:
+        """Tell the call that began this run what the run was told by outsiders, and which labelled values it saw."""
+        above.brought.update(dict.fromkeys(self.outside()))
+        above.labels_seen.update(dict.fromkeys(self._maker.labels_seen()))
 
     def looked_up(self, arguments: JsonObject) -> Origins:
         """The origins of arguments, by what was said in the run."""

@@ -179,6 +179,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
             trusted.
         outside: it holds text that an outsider may have written; see `policy.outside`.
         labels: the labels of its fields, as in `core.tool.Tool`; see `policy.labels`.
+        seen: the labels of values that a model below had seen when it wrote this.
     """
 
     call_id: str
@@ -188,6 +189,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
     given: bool = False
     outside: bool = False
     labels: dict[str, str] = {}
+    seen: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

@@ -179,6 +179,7 @@ class Context(Generic[Deps]):
         "journal",
         "key",
         "key_id",
+        "labels_seen",
         "opened_outside",
         "peer",
         "principal",
@@ -245,9 +246,8 @@ class Context(Generic[Deps]):
         self.heard = heard
         self.holder = holder
         self.process_limits = process_limits
-        self.opened_outside: dict[str, None] = {}
+        self.opened_outside, self.brought, self.labels_seen = dict[str, None](), dict[str, None](), dict[str, None]()
         self.begun: dict[str, int] = {}
-        self.brought: dict[str, None] = {}
         self.has_outcome = False
 
     @property

@@ -211,6 +211,7 @@ class Ancestor(Struct, frozen=True, kw_only=True):
         lets_in: whether the user of that run may use its agent now; None where that can not change.
         defence: the defence of that run, which also defends the runs below; None where it has none.
         mandates: has the mandate of that run; None where the run has no model.
+        labels_seen: tells the labels of values that the model of that run has seen by now.
     """
 
     agent: str
@@ -220,6 +221,7 @@ class Ancestor(Struct, frozen=True, kw_only=True):
     lets_in: Callable[[], bool] | None = None
     defence: Defence | None = None
     mandates: MandateSource | None = None
+    labels_seen: Callable[[], Sequence[str]] = tuple
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):

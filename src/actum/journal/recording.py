@@ -151,6 +151,7 @@ class RunState:
         needed: the records of features that the run needs to go on.
         mandates: what the user's words empower the agent to do, by how many messages of the user there were.
         outside: the names of the tools whose results brought text that an outsider may have written.
+        labels_seen: the labels of values in results, whether the model was told the values or not.
         given_at: when each answer was written down, by the id of what was asked, as far as the state was read.
 
     Args:
@@ -176,7 +177,7 @@ class RunState:
         self.tools_at: list[str] = []
         self.sampled: dict[str, Reply] = {}
         self.cut: dict[CallRef, int] = {}
-        self.outside: dict[str, None] = {}
+        self.outside, self.labels_seen = dict[str, None](), dict[str, None]()
         self.mandates: dict[int, MandateMade] = {}
         self._mandates_used: dict[int, Used] = {}
         self._outcomes: dict[CallRef, tuple[ToolResult, float]] = {}
@@ -337,6 +338,10 @@ class RunState:
             self._parked.get(place),
             self._missing(place) if place in self._parked else None,
         )
+
+    def results(self) -> list[ToolResult]:
+        """The results of all calls that have their outcome."""
+        return [result for result, _ in self._outcomes.values()]
 
     def outcome(self, place: CallRef) -> tuple[ToolResult, float] | None:
         """How this call ended, and when in the run; None when it has not."""
@@ -510,6 +515,8 @@ class RunState:
                 self.cut[place] = record.shown
         if isinstance(record, CallRefused) or record.final:
             self._outcomes[place] = (record.result, record.elapsed)
+            if record.result.labels or record.result.seen:
+                self.labels_seen |= dict.fromkeys((*record.result.labels.values(), *record.result.seen))
             if record.result.outside:
                 calls = self.calls.get(place.cause, ())
                 self.outside[calls[place.index].name if place.index < len(calls) else "tool"] = None

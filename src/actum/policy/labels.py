@@ -125,9 +125,17 @@ class Labelling:
         model: the name of the model that the conversation is told to.
         messages: the conversation, which grows.
         begins: the index of the first message of the run itself.
+        seen: the labels of values that models have seen before: earlier in the conversation, and in the run above.
     """
 
-    def __init__(self, labels: Mapping[str, Label], model: str, messages: Transcript, begins: int = 0) -> None:
+    def __init__(
+        self,
+        labels: Mapping[str, Label],
+        model: str,
+        messages: Transcript,
+        begins: int = 0,
+        seen: Sequence[str] = (),
+    ) -> None:
         self._labels = labels
         self._model = model
         self._messages = messages
@@ -136,11 +144,16 @@ class Labelling:
         self._placeholders: dict[tuple[str, str], str] = {}
         self._values: dict[str, Json] = {}
         self._known: dict[str, set[str]] = {}
-        self._seen: set[str] = set()
+        self._seen: set[str] = set(seen)
         self._echoes: re.Pattern[str] | None = None
 
     def _label(self, name: str) -> Label:
         return self._labels.get(name, UNKNOWN)
+
+    def seen(self) -> tuple[str, ...]:
+        """The labels of values that the model has seen, or may have been told by a model that has."""
+        self.told()
+        return tuple(sorted(self._seen))
 
     def told(self) -> Transcript:
         """The conversation as the model is told it. It grows along with the conversation.
@@ -157,6 +170,7 @@ class Labelling:
             return message
         message = self._without_echoes(message)
         result = message.result
+        self._seen.update(result.seen)
         if not result.labels:
             return message
         self.know(result)
@@ -241,7 +255,8 @@ class Labelling:
             return ""
         self.told()
         texts = [text.lower() for text in _texts(arguments)] if self._known else []
-        for name, known in self._known.items():
+        for name in sorted(self._known.keys() | self._seen):
+            known = self._known.get(name, ())
             is_near = name in self._seen or any(_holds(text, value) for value in known for text in texts)
             if is_near and not self._fits(name, tool, arguments):
                 return name
@@ -258,6 +273,18 @@ class Labelling:
             and any(fnmatchcase(text.lower(), pattern) for pattern in patterns)
             for text in receivers
         )
+
+
+def seen_by(labels: Mapping[str, Label], model: str, results: Sequence[ToolResult]) -> list[str]:
+    """The labels of values that a model sees in results, and of those that models below have seen.
+
+    Args:
+        labels: the labels by their names.
+        model: the name of the model.
+        results: the results.
+    """
+    names = [name for result in results for name in result.labels.values() if labels.get(name, UNKNOWN).shows(model)]
+    return [*names, *(name for result in results for name in result.seen)]
 
 
 def hidden_from(model: str, messages: Sequence[Message], labels: Mapping[str, Label]) -> list[Message]:

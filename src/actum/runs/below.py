@@ -68,6 +68,9 @@ def below(started: Started, above: Context) -> Started:
     return msgspec.structs.replace(
         started,
         outside=tuple(dict.fromkeys((*(started.outside or ()), *(lineage[-1].facts().outside if lineage else ())))),
+        labels_seen=tuple(
+            dict.fromkeys((*started.labels_seen, *above.labels_seen, *(lineage[-1].labels_seen() if lineage else ())))
+        ),
         parent=above.run_id,
         bound=tuple(each.agent for each in above.ancestors if each.policy is not None),
         trace=started.trace or above.traceparent,

@@ -869,9 +869,9 @@ class Runner:
         )
         asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
         catalog = await self.listing(state, context.attachments, journal=setting.journal)()
-        if isinstance(model.heard, Transcript) and (self.labels or catalog.labels):  # else no model is told anything
+        if isinstance(model.heard, Transcript) and (self.labels or catalog.labels or started.labels_seen):
             check_labels(self.labels, catalog.labels)
-            context.labels = Labelling(self.labels, model.name, model.heard, model.begins)
+            context.labels = Labelling(self.labels, model.name, model.heard, model.begins, started.labels_seen)
         path = CallPath(context, catalog, inputs, self.limits, self._breakers, self._meters, asker)
         await path.look()
         account = self._meters.account(started.user, self.clock.monotonic())
@@ -885,7 +885,7 @@ class Runner:
                 yield run
         finally:
             if setting.above is not None:  # its result is told there, and what the code of the call says of it
-                setting.above.brought.update(dict.fromkeys(path.outside()))
+                path.mark(setting.above)
             if setting.holder is None:
                 assert context.holder is not None
                 rest_or_leave(context.holder, paused=run.is_paused, comes_back=bool(started.conversation))

@@ -200,6 +200,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         window: the number of latest runs of the conversation that are told; 0 for all.
         outside: what had brought text that an outsider may have written to the conversation when this run began, or to
             the run above; None where that is not on record. See `policy.outside`.
+        labels_seen: the labels of values that models had seen earlier in the conversation, and in the run above.
         mandate: the mandate that was given with the question; None where the run's model is asked.
         cite: how the answer is held to what was quoted: `mark` or `strict`; empty where it is not. See `agents.citing`.
         attached: the documents that came with the question, and those of earlier turns of the conversation.
@@ -251,6 +252,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     without_memory: bool = False
     window: int = 0
     outside: tuple[str, ...] | None = None
+    labels_seen: tuple[str, ...] = ()
     mandate: tuple[MandatedCall, ...] | None = None
     cite: Literal["", "mark", "strict"] = ""
     attached: tuple[AttachedDocument, ...] = ()
