@@ -118,3 +118,60 @@ async def test_a_draft_of_an_agent_answers_with_its_tools_in_a_conversation(tmp_
         answer = await it.ask("POST", "/v1/agents/helper2/try", {"question": "Hello?"})
         assert (answer.status_code, "no tool 'gone' here" in answer.text) == (422, True)
         assert (await it.ask("GET", "/v1/agents/helper2")).status_code == 404
+
+
+SUMS = """actum: workflow/1
+name: sums
+inputs: {type: object, required: [a], properties: {a: {type: integer}}}
+nodes:
+  first: {type: tool, tool: add, with: {a: "${inputs.a}", b: 1}}
+  ask: {type: human, message: "${first.output}?"}
+  second: {type: tool, tool: add, with: {a: "${first.output}", b: FIGURE}}
+edges: [first > ask, ask > second]
+outputs: {came: "${second.output?}"}
+"""
+
+
+async def test_a_draft_of_a_workflow_is_tried_whole_or_node_by_node_and_goes_on_with_the_text_it_began_with(
+    tmp_path: Path,
+) -> None:
+    place, path, text = tmp_path / "runs.db", "/v1/workflows/sums/try", SUMS.replace("FIGURE", "10")
+    first = open_journal(place)
+    async with town(tmp_path, first) as it:
+        await drafted(it, "workflows", "sums", text, who="north")
+        began = await it.ask("POST", path, {"revision": 1, "inputs": {"a": 2}})
+        assert began.status_code == 202, began.text
+        run = str(began.json()["id"])
+
+        async def waits() -> bool:
+            return str((await it.ask("GET", f"/v1/runs/{run}")).json()["status"]) == "paused"
+
+        await until(waits)
+        alone = {"only": "second", "pins": {"first": {"output": 5}}}
+        only = await over(it, (await it.ask("POST", path, alone)).json()["id"])
+        assert (only["outputs"], only["draft"]) == ({"output": 15, "text": "15", "files": []}, "workflow/sums"), only
+        listed = (await it.ask("GET", "/v1/workflows?drafts=true&query=SUM")).json()["items"]
+        assert [(each["name"], each["version"]) for each in listed] == [("sums", 0)]
+        assert (await it.ask("GET", "/v1/workflows?query=sum")).json()["items"] == []
+        assert (await it.ask("GET", "/v1/workflows?drafts=true", who="bob")).status_code == 403
+        await drafted(it, "workflows", "sums", SUMS.replace("FIGURE", "1000"), 1, "north")
+        for who, given, code in (
+            ("north", {"revision": 1}, (409, "stale")),
+            ("north", {}, (422, "invalid_arguments")),
+            ("north", {"only": "second"}, (422, "missing_pin")),
+            ("north", {"only": "gone"}, (422, "unknown_name")),
+            ("north", {"pins": {}, "inputs": {"a": 1}, "only": "ask"}, (422, "missing_pin")),
+            ("bob", {"inputs": {"a": 1}}, (403, "scope")),
+            ("south", {"inputs": {"a": 1}}, (404, "not_found")),
+        ):
+            answer = await it.ask("POST", path, given, who=who)
+            assert (answer.status_code, answer.json()["code"]) == code, (who, given, answer.text)
+    await first.close()
+    second = open_journal(place)
+    async with town(tmp_path, second) as it:
+        (waiting,) = (await it.ask("GET", f"/v1/approvals?run={run}")).json()["items"]
+        answered = await it.ask("POST", f"/v1/approvals/{waiting['id']}", {"verdict": "answer", "arguments": {}})
+        assert answered.status_code == 200, answered.text
+        ended = await over(it, run)
+        assert (ended["outputs"], ended["draft"]) == ({"came": 13}, "workflow/sums"), ended
+    await second.close()

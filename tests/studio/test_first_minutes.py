@@ -48,6 +48,7 @@ WORDS = {
         "approval": "Approval: pay",
         "call": "Tool call: pay",
         "agents": "Agents",
+        "workflows": "Workflows",
         "tools": "Tools",
         "knowledge": "Knowledge",
         "memory": "Memory",
@@ -71,6 +72,7 @@ WORDS = {
         "approval": "审批：pay",
         "call": "工具调用：pay",
         "agents": "智能体",
+        "workflows": "工作流",
         "tools": "工具",
         "knowledge": "知识库",
         "memory": "记忆",
@@ -83,7 +85,7 @@ WORDS = {
         "in": "登录",
     },
 }
-PAGES = ("agents", "tools", "knowledge", "memory", "runs", "approvals", "audit", "settings")
+PAGES = ("workflows", "agents", "tools", "knowledge", "memory", "runs", "approvals", "audit", "settings")
 LOADING = re.compile("^(Loading|加载中)…$")
 """What a page says until it has what it shows. The network is never idle: one stream tells all that happens."""
 

@@ -66,7 +66,7 @@ def fail(text: str) -> str:
 '''
 _FOUND = """() => {
     const odd = "script:not([src^='/studio/']),iframe,object,embed,img,style,base,meta[http-equiv],form[action],"
-        + "main svg:not([aria-hidden]),math,video,audio,[onerror],[onload],[onclick],[style]";
+        + "main svg:not([aria-hidden], .canvas *),math,video,audio,[onerror],[onload],[onclick],[style]:not(.canvas *)";
     const fine = ["https://example.org/path", "http://evil.example/seen.png"];  // a picture is a link, with its host
     const links = [...document.querySelectorAll("a")].map(each => each.href);
     return {

@@ -10,6 +10,8 @@ from actum.core.run import risk
 from actum.policy import rules
 from packages.studio import hatch_build
 
+from . import node_types
+
 
 def test_the_sentences_of_the_record_that_pages_translate_are_those_of_the_server() -> None:
     own = (hatch_build.WEB / "src" / "core" / "own.ts").read_text("utf-8").partition("dictionary(")[2]
@@ -28,3 +30,7 @@ def test_the_sentences_of_the_defence_are_those_of_the_server() -> None:
 
 def test_the_logic_of_the_pages_passes_its_own_tests(bundle: None) -> None:
     hatch_build.run_npm("run", "test")
+
+
+def test_the_types_of_nodes_on_the_canvas_are_those_of_workflows() -> None:
+    assert node_types.FILE.read_text("utf-8") == node_types.written(), "python -m tests.studio.node_types"

@@ -22,7 +22,7 @@ from ..core.model import Model
 from ..core.policy import Approver, Policy
 from ..core.run.record import Started
 from ..core.secrets.store import SecretSource
-from ..core.stored.definitions import reference
+from ..core.stored.definitions import TRIED, reference
 from ..core.tool import Tool
 from ..journal.recording import RunState
 from ..runs.given_tools import Toolish
@@ -225,7 +225,8 @@ class Workflows:
         Raises:
             UsageError: the workflow can not be built.
         """
-        if started.agent in self.names and not started.version:
+        is_tried = any(name.startswith(TRIED) for name in started.uses)
+        if started.agent in self.names and not started.version and not is_tried:
             own = await self._operators(started.agent)
             return self.get(started.agent) if own is None else await own.of_run(run_id, tenant=started.tenant)
         published = await self.published(started.tenant)

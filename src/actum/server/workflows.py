@@ -12,6 +12,7 @@ from typing import Protocol
 from ..agents.agent import Agent
 from ..core.errors import UnknownName
 from ..core.run.record import Started
+from ..core.stored.definitions import TRIED
 from ..core.tool import Tool
 from ..workflow.published import PublishedWorkflows
 from ..workflow.speaker import speaking_agent
@@ -124,6 +125,7 @@ class GivenWorkflows:
         Raises:
             UsageError: there is none.
         """
-        if started.version and self._published is not None:
+        is_tried = any(name.startswith(TRIED) for name in started.uses)
+        if (started.version or is_tried) and self._published is not None:
             return await self._published(started.tenant).of_run(run_id)
         return self.get(started.agent)

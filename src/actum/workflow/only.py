@@ -24,6 +24,10 @@ PINNED = "pinned"
 _VARIABLES = "pinned_variables"
 
 
+class MissingPin(UsageError):
+    """The node reads a value that is not pinned: `path` among the values of the sentence, such as `find.output`."""
+
+
 class OnlyNode(Struct, frozen=True):
     """A workflow that carries out one node of another.
 
@@ -49,7 +53,8 @@ def only_node(definition: Definition, name: str, inputs: JsonObject, pins: JsonO
 
     Raises:
         UnknownName: there is no such node, or a pin has the name of none.
-        UsageError: a pin is missing, or the node can not be carried out alone.
+        MissingPin: the node reads a value that is not pinned.
+        UsageError: the node can not be carried out alone.
     """
     node, source = _found(definition, name)
     spoken = [each for each in _spoken_of(node) if each.root not in _bound(node)]
@@ -131,7 +136,7 @@ def _check(name: str, node: GraphNode, spoken: list[Named], pins: JsonObject, de
     for each in spoken:
         is_pinned = each.root not in ROOTS or each.root == "item"
         if is_pinned and (each.root not in pins or (not each.optional and _is_missing(each, pins[each.root]))):
-            raise UsageError(
+            raise MissingPin(
                 "{name} reads {path}: pin it, with --pin and a file that holds {example}",
                 name=name,
                 path=each.path,

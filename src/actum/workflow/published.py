@@ -19,6 +19,7 @@ from ..core.interfaces import Journal
 from ..core.process.worker_thread import off_loop
 from ..core.run.record import Started
 from ..core.stored.definitions import (
+    TRIED,
     Definitions,
     Publication,
     PublicationInUse,
@@ -37,6 +38,7 @@ from .tool_check import check_tools
 from .workflow import Workflow
 
 _KIND = "workflow"
+_PUBLISHED: Mapping[str, int] = {}
 OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
 """The most publications of other workflows that a workflow may use, and the most bytes of their texts. Publications
 that those use are counted, too. To open them takes time."""
@@ -214,6 +216,18 @@ class PublishedWorkflows:
             self._with_used[definition.digest] = opened
         return self._with_used[definition.digest]
 
+    async def tried(self, definition: Definition, text: int) -> Workflow:
+        """The workflow of a draft, for a try. Runs of it go on with the definition with which they began.
+
+        Args:
+            definition: what is in the draft, or one node of it.
+            text: the `number_of_text` of the draft.
+
+        Raises:
+            BadWorkflow, UnknownName, UsageError: as for `open`.
+        """
+        return await self._opening().made(definition, 0, tried={f"{TRIED}{_KIND}/{definition.name}": text})
+
     async def of_run(self, run_id: str, *, tenant: str | None = None) -> Workflow:
         """The workflow of a run that began earlier, to go on with the run: with the definition and the publications
         with which the run began.
@@ -231,7 +245,8 @@ class PublishedWorkflows:
         if not isinstance(started, Started) or not started.workflow:
             raise UsageError("run {run!r} is none of a workflow", run=run_id)
         definition = await self._parsed(started.workflow, await self._journal.kept(started.workflow))
-        return await self._opening(started.uses).made(definition, started.version)
+        tried = {name: number for name, number in started.uses.items() if name.startswith(TRIED)}
+        return await self._opening(started.uses).made(definition, started.version, tried=tried)
 
     async def problems_of(self, text: str | bytes, tools: Sequence[Tool]) -> Sequence[TextProblem]:
         """What is wrong with a text, with the tools and the publications that are here.
@@ -334,16 +349,23 @@ class _Opening:
         self._numbers: dict[str, int] = {}
         self._bytes = 0
 
-    async def made(self, definition: Definition, version: int, above: tuple[str, ...] = ()) -> Workflow:
+    async def made(
+        self,
+        definition: Definition,
+        version: int,
+        above: tuple[str, ...] = (),
+        tried: Mapping[str, int] = _PUBLISHED,
+    ) -> Workflow:
         """The workflow, with all workflows that it uses.
 
         Args:
             definition: the graph.
             version: the number of its publication; 0 where it is not published.
             above: the names of the workflows that use this workflow, the outermost first.
+            tried: of the draft of a workflow, what `Started.uses` says of the draft.
         """
         used, uses = await self.used_by(definition, above)
-        return self._make(definition, used, version, uses)
+        return self._make(definition, used, version, {**tried, **uses})
 
     async def used_by(self, definition: Definition, above: tuple[str, ...]) -> tuple[list[Workflow], dict[str, int]]:
         """The published workflows that the nodes of a definition name, and the numbers of all that are used."""

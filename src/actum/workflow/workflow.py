@@ -40,6 +40,7 @@ from ..core.run.node_records import NODE_VALUE_BYTES_MAX, NodeLeft
 from ..core.run.record import Started, TaskQueued
 from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secrets.store import SecretSource
+from ..core.stored.definitions import TRIED
 from ..core.under_way import call_under_way
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
@@ -179,7 +180,8 @@ class Workflow:
         self._given_models = dict(models or {})
         self._models: dict[str, Model] = {}
         self._known = {definition.digest: definition}
-        self._inputs = compile_schema(definition.inputs or {"type": "object"}, where="inputs", foreign=bool(version))
+        is_of_tenant = bool(version) or any(each.startswith(TRIED) for each in self.uses)
+        self._inputs = compile_schema(definition.inputs or {"type": "object"}, where="inputs", foreign=is_of_tenant)
         self._templates = TemplateWriter()
 
     @classmethod

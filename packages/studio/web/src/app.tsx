@@ -63,6 +63,11 @@ export function useBuilds(): boolean {
   return scopes.includes("build") || scopes.includes("admin");
 }
 
+/** Whether this person may make workflows, for which the server wants an administrator. */
+export function useAdministers(): boolean {
+  return useSession().data?.scopes.includes("admin") ?? false;
+}
+
 /** Whether a person may see this page: the server asks again for each request. */
 export function isSeen(page: Page, session: Session): boolean {
   const allowed = !page.scopes || session.scopes.includes("admin") || page.scopes.some((each) => session.scopes.includes(each));

@@ -10,5 +10,6 @@ import { page as memory } from "./pages/memory/page";
 import { page as runs } from "./pages/runs/page";
 import { page as settings } from "./pages/settings/page";
 import { page as tools } from "./pages/tools/page";
+import { page as workflows } from "./pages/workflows/page";
 
-export const PAGES: readonly Page[] = [chat, agents, tools, knowledge, memory, runs, evaluation, approvals, audit, settings];
+export const PAGES: readonly Page[] = [chat, workflows, agents, tools, knowledge, memory, runs, evaluation, approvals, audit, settings];

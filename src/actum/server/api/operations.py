@@ -44,6 +44,7 @@ from .tools import operations as tools
 from .tools import trying
 from .workflows import kind as workflow_kind
 from .workflows import operations as workflows
+from .workflows import trying as trying_workflows
 
 OPERATIONS: tuple[Operation, ...] = (
     *tools.OPERATIONS,
@@ -70,6 +71,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *published.SERVER_OPERATIONS,
     *published.POLICY_OPERATIONS,
     *trying.OPERATIONS,
+    *trying_workflows.OPERATIONS,
     *reading.OPERATIONS,
     *applying.OPERATIONS,
     *keys.OPERATIONS,

@@ -13,6 +13,10 @@ export function useTyped(value: string, count: (value: string) => void): [string
     sent.current = value;
   }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
+  const latest = useRef(count); // the page may have changed between the key and its pause
+  useEffect(() => {
+    latest.current = count;
+  });
   return [
     typed,
     (next) => {
@@ -20,7 +24,7 @@ export function useTyped(value: string, count: (value: string) => void): [string
       clearTimeout(timer.current);
       timer.current = setTimeout(() => {
         sent.current = next;
-        count(next);
+        latest.current(next);
       }, PAUSE_MS);
     },
   ];

@@ -72,7 +72,7 @@ const TEXTS = dictionary(
 );
 
 /** What is asked for anew when something was published, or is not any more. */
-const CHANGED = ["tool", "tools", "agent", "agents", "versions", "difference"];
+const CHANGED = ["tool", "tools", "agent", "agents", "workflow", "workflows", "versions", "difference"];
 
 export function InUse({ number }: { number: number }) {
   return <p className="hint">{useText(TEXTS)("published", { number })}</p>;
@@ -132,7 +132,7 @@ export function DraftState({ draft }: { draft: Writing }) {
 }
 
 interface Shown {
-  kind: "tools" | "agents";
+  kind: "tools" | "agents" | "workflows";
   name: string;
   path: string;
   draft: Writing;

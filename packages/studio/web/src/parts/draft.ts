@@ -31,8 +31,11 @@ function drafted(path: string, signal?: AbortSignal): Promise<Draft | null> {
   return ask<Draft>("GET", `${path}/draft`, signal ? { signal } : {}).catch(orNull);
 }
 
+/** One text of two that were made of the same one; undefined where a person has to choose. */
+export type Merge = (base: string, mine: string, theirs: string) => string | undefined;
+
 /** The draft under a path such as `/v1/tools/weather`. `fallback`: what is edited where there is no draft yet. */
-export function useDraft(path: string, isWanted: boolean, fallback: string | undefined): Writing {
+export function useDraft(path: string, isWanted: boolean, fallback: string | undefined, merge?: Merge): Writing {
   const asked = useQuery({
     queryKey: ["draft", path],
     queryFn: ({ signal }) => drafted(path, signal),
@@ -56,12 +59,31 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
       known.setQueryData(["draft", path], kept);
       setError(undefined);
     } catch (failed) {
-      if (isProblem(failed, "stale")) setTheirs(await drafted(path).catch(() => undefined));
-      setError(failed);
+      const found = isProblem(failed, "stale") ? await drafted(path).catch(() => undefined) : undefined;
+      const both = found && base ? merge?.(base.text, now.current ?? what, found.text) : undefined;
+      if (found && both !== undefined) {
+        known.setQueryData(["draft", path], found);
+        setText(both);
+        setError(undefined);
+      } else {
+        setTheirs(found);
+        setError(failed);
+      }
     } finally {
       isBusy.current = false;
     }
   }
+
+  const now = useRef(shown);
+  useEffect(() => {
+    now.current = shown;
+  });
+  useEffect(() => {
+    if (isSaved) return;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault(); // the browser asks whether to leave
+    addEventListener("beforeunload", warn);
+    return () => removeEventListener("beforeunload", warn);
+  }, [isSaved]);
 
   const isDue = !isSaved && shown !== undefined && theirs === undefined;
   const saveNow = useRef<() => void>(undefined);

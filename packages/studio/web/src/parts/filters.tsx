@@ -16,10 +16,11 @@ export function useFilters<K extends string>(names: readonly K[]): [Partial<Reco
   return [
     filters,
     (name, value) => {
-      const next: Partial<Record<K, string>> = { ...filters };
-      if (value) next[name] = value;
-      else delete next[name];
-      void navigate({ to: "." as string, search: next as never, replace: true });
+      const changed = (before: Record<string, unknown>) => {
+        const kept = Object.entries(before).filter(([each]) => each !== name && names.includes(each as K));
+        return Object.fromEntries(value ? [...kept, [name, value]] : kept);
+      };
+      void navigate({ to: "." as string, search: changed as never, replace: true }); // of what the address says by then
     },
   ];
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import Struct
 
 from ....core.call import ToolResult
+from ....core.errors import UnknownName
 from ....core.json import Json, JsonObject
 from ....core.message import Usage
 from ....core.run.ids import child_id
@@ -26,6 +28,7 @@ from ....journal.timeline import (
     OtherEvent,
     Timeline,
 )
+from ...scopes import allows
 from ..calls import CallFailure, call_failure, call_value
 from ..examples import ASKED_AT, RUN
 from .views import told_model
@@ -57,8 +60,8 @@ class RunSpan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         rule: the rule of the policy that allowed, asked for or denied it.
         by: who answered.
         text: what the model said, or what a person was asked or answered.
-        arguments: what the tool got.
-        result: what came back.
+        arguments: what the tool got, or the node of a workflow that makes no call.
+        result: what came back; of a node what the node gives, by name.
         error: why it failed.
         run: the run that the call started.
         usage: the tokens of the turn.
@@ -94,6 +97,8 @@ class RunTimeline(Struct, frozen=True, kw_only=True):
         is_whole: whether the chain of its entries is as it was written.
         problems: what is wrong with the chain.
         children: the runs that its calls started.
+        definition: the definition with which a run of a workflow began, as JSON text without positions, for callers
+            with the scope `admin`; null for any other run.
         spans: what took time, in the order in which it began; a span comes after its parent.
     """
 
@@ -104,6 +109,7 @@ class RunTimeline(Struct, frozen=True, kw_only=True):
     is_whole: bool
     problems: tuple[str, ...]
     children: tuple[str, ...]
+    definition: str | None
     spans: tuple[RunSpan, ...]
 
 
@@ -124,9 +130,19 @@ async def show_timeline(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
             is_whole=not problems,
             problems=tuple(problems),
             children=tuple(children),
+            definition=await _definition(api, asked, recorded.started),
             spans=tuple(spans(timeline, model, children)),
         )
     )
+
+
+async def _definition(api: Api, asked: ApiRequest[None, None], started: Started) -> str | None:
+    """The text of the workflow with which a run began; None for another run, and for who may see no definition."""
+    if not started.workflow or not allows(asked.who, ("admin",)):
+        return None
+    with suppress(UnknownName):
+        return (await api.journal.kept(started.workflow)).decode()
+    return None
 
 
 async def export_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
@@ -189,6 +205,8 @@ def _node(row: NodeSpan, children: Sequence[str]) -> Iterator[RunSpan]:
         began=row.at,
         ended=row.left_at if left is not None else None,
         state=msgspec.convert(state, SpanState),
+        arguments=row.began.inputs or None if row.began is not None else None,
+        result=left.value or None if left is not None else None,
         text="" if left is None or left.error is None else left.error.message,
     )
     yield from _calls(row.number, str(row.number), row.calls, children, row.at)
@@ -334,6 +352,7 @@ OPERATIONS: tuple[Operation, ...] = (
                     "is_whole": True,
                     "problems": [],
                     "children": [],
+                    "definition": None,
                     "spans": [_SPAN],
                 },
             )

@@ -12,13 +12,18 @@ from ..tasks.bodies import TaskBody
 
 
 class WorkflowsQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which workflows.
+    """Which workflows, by name.
 
     Attributes:
+        query: words that the name or the description has, in any order; empty for all workflows.
+        drafts: whether workflows that have a draft and no publication are listed, too; for callers with the scope
+            `admin`.
         limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
 
+    query: Annotated[str, Meta(max_length=200)] = ""
+    drafts: bool = False
     limit: Limit = 100
     cursor: Cursor = ""
 

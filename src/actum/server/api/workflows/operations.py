@@ -6,12 +6,15 @@ that were published belong to a tenant; those of the settings are for all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from msgspec import Struct
 
 from ....core.errors import CallError, UnknownName, UsageError
 from ....core.identity import Identity
+from ....core.json import JsonObject
 from ....core.stored.definitions import checked_name
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal
@@ -19,7 +22,7 @@ from ....journal.lists import read_cursor, write_cursor
 from ....workflow.listing import ListedWorkflow
 from ....workflow.workflow import Workflow
 from ...near_names import near_names
-from ...scopes import allows
+from ...scopes import allows, wants
 from ..api import Api, user_of
 from ..calls import call_refusal
 from ..definitions.bodies import CheckBody, DefinitionChecked, VersionQuery
@@ -37,6 +40,7 @@ from .bodies import (
     WorkflowRunBody,
     WorkflowsQuery,
 )
+from .kind import WORKFLOWS
 
 NEAR_MAX = 3
 """The most names that are suggested to a caller who named an unknown workflow."""
@@ -58,15 +62,43 @@ class ServedWorkflow(Struct, frozen=True):
 
 async def list_workflows(api: Api, asked: ApiRequest[WorkflowsQuery, None]) -> ApiReply:
     """The workflows that a caller may run, by name. No publication is opened for the list."""
-    who, own = asked.who, api.workflows.names
+    who, query, own = asked.who, asked.query, api.workflows.names
     published = await api.published.listed(who.tenant)
+    drafted = await _drafted(api, who) if query.drafts else []
     with cursors():
-        behind = read_cursor(asked.query.cursor, str) if asked.query.cursor else ""
-    names = sorted(name for name in {*own, *published} if name > behind and who.may_use("agent", name))
-    part = names[: asked.query.limit]
-    items = tuple(_own(api, name) if name in own else _published(published[name]) for name in part)
-    following = write_cursor(part[-1]) if len(names) > len(part) else None
-    return ApiReply(WorkflowPage(items=items, next=following))
+        behind = read_cursor(query.cursor, str) if query.cursor else ""
+    words, items = query.query.casefold().split(), list[WorkflowInfo]()
+    for name in sorted(name for name in {*own, *published, *drafted} if name > behind and who.may_use("agent", name)):
+        info = _line(api, name, published)
+        told = f"{info.name} {info.description}".casefold()
+        if all(word in told for word in words):
+            items.append(info)
+        if len(items) > query.limit:  # no more is looked at than the page takes
+            return ApiReply(WorkflowPage(items=tuple(items[:-1]), next=write_cursor(items[-2].name)))
+    return ApiReply(WorkflowPage(items=tuple(items), next=None))
+
+
+async def _drafted(api: Api, who: Identity) -> list[str]:
+    """The workflows that have a draft and no publication.
+
+    Raises:
+        Refusal: the caller may see no drafts.
+    """
+    if not allows(who, WORKFLOWS.builders):
+        raise wants("admin", "to see drafts")
+    lines = await api.journal.definitions.names(WORKFLOWS.name, tenant=who.tenant)
+    return [line.name for line in lines if not line.published]
+
+
+def _line(api: Api, name: str, published: Mapping[str, ListedWorkflow]) -> WorkflowInfo:
+    """The line of a list; of a draft no more is known than its name."""
+    if name in api.workflows.names:
+        return _own(api, name)
+    return _published(published[name]) if name in published else _draft(name)
+
+
+def _draft(name: str) -> WorkflowInfo:
+    return WorkflowInfo(name=name, description="", version=0, digest="")
 
 
 def _own(api: Api, name: str) -> WorkflowInfo:
@@ -113,23 +145,49 @@ async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> Ap
     user = user_of(who, body.conversation)
     found = await find_workflow(api, who, name, body.version or await api.published.canary_for(who.tenant, name, user))
     workflow = found.workflow
-    try:
-        workflow.check_inputs(body.inputs)
-    except CallError as error:
-        refusal = call_refusal(error.failure(), "")
-        assert refusal is not None
-        raise refusal from None
     if body.execute_async:
+        check_inputs(workflow, body.inputs)
         return await accept_workflow(
             api, asked, workflow, body.inputs, conversation=body.conversation, is_published=bool(found.version)
         )
     check_no_task(body)
-    start = api.start(asked)
+    return await begin_workflow(api, asked, workflow, body.inputs, conversation=body.conversation)
+
+
+def check_inputs(workflow: Workflow, inputs: JsonObject) -> None:
+    """Raises:
+    Refusal: the inputs do not fit the workflow.
+    """
+    try:
+        workflow.check_inputs(inputs)
+    except CallError as error:
+        refusal = call_refusal(error.failure(), "")
+        assert refusal is not None
+        raise refusal from None
+
+
+async def begin_workflow(
+    api: Api, asked: ApiRequest[None, Any], workflow: Workflow, inputs: JsonObject, *, conversation: str = ""
+) -> ApiReply:
+    """Begin the run that a request asks for.
+
+    Args:
+        api: what the handlers share.
+        asked: the request.
+        workflow: the workflow that is run.
+        inputs: what the workflow is given.
+        conversation: the conversation that the run belongs to; empty for none.
+
+    Raises:
+        Refusal: the inputs do not fit the workflow.
+    """
+    check_inputs(workflow, inputs)
+    who, start = asked.who, api.start(asked)
     await api.begin(
         start,
         lambda emit: workflow.run(
-            body.inputs,
-            conversation=body.conversation,
+            inputs,
+            conversation=conversation,
             given_by="user" if who.speaks_for == "user" else "client",
             principal=who.principal,
             tenant=who.tenant,
@@ -234,7 +292,7 @@ OPERATIONS: tuple[Operation, ...] = (
         method="get",
         path="/v1/workflows",
         tag="workflows",
-        summary="List the workflows that you may run.",
+        summary="List or search the workflows that you may run.",
         scopes=("runs",),
         query=WorkflowsQuery,
         replies={
