@@ -10,12 +10,14 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.metadata import metadata
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import typer
 from packaging.requirements import Requirement
 from typer._click.core import Context
 from typer.core import TyperGroup
@@ -123,11 +125,12 @@ def understand(words: list[str]) -> None:
     Raises:
         typer._click.exceptions.UsageError: there is no such command, argument or option.
     """
-    context: Context = COMMAND.make_context(COMMAND.name, words[1:])
-    while isinstance(group := context.command, TyperGroup) and (rest := [*context._protected_args, *context.args]):
-        name, found, rest = group.resolve_command(context, rest)
-        assert found is not None
-        context = found.make_context(name, rest, parent=context)
+    with suppress(typer.Exit):  # `--help` and `--version` answer as they are read
+        context: Context = COMMAND.make_context(COMMAND.name, words[1:])
+        while isinstance(group := context.command, TyperGroup) and (rest := [*context._protected_args, *context.args]):
+            name, found, rest = group.resolve_command(context, rest)
+            assert found is not None
+            context = found.make_context(name, rest, parent=context)
 
 
 def _are_there(words: list[str]) -> None:

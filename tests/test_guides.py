@@ -22,6 +22,7 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 from starlette.applications import Starlette
+from typer._click.exceptions import UsageError
 
 from actum import Agent
 from actum.cli.exit_codes import DONE, PAUSED
@@ -128,6 +129,29 @@ def carry_out(block: GuideBlock, place: Path, shell: GuideShell) -> None:
         printed = shell.type_in(command)
         assert printed.code in (DONE, PAUSED) or command.shown, (block.place, command.text, printed)
         assert not command.shown or fits(printed.text, command.shown), (block.place, command.text, printed.text)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "```sh\nactum rnus list\n```",
+        "```sh not run: it would fail\nactum runs list --nope\n```",
+        "```sh\nfrobnicate\n```",
+        "```sh\npip install 'actum[nothing]'\n```",
+        "```console\n$ actum --version\nactum 9.9.9\n```",
+        "```sh\nactum runs show run_nobody\n```",
+        "```sh skip\nactum demo\n```",
+        "```toml\n[serve]\nhtpp = 1\n```",
+        "```yaml\nname: desk\n```",
+    ],
+)
+def test_a_block_that_is_wrong_is_found(wrong: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = place / "wrong.md"
+    page.write_text(f"{wrong}\n", "utf-8")
+    with pytest.raises((AssertionError, LookupError, ValueError, UsageError)):
+        for block in blocks_of(page):
+            (place / (block.file or "nothing")).write_text(block.text, "utf-8")
+            carry_out(block, place, GuideShell(monkeypatch))
 
 
 def are_understood(block: GuideBlock) -> None:
