@@ -207,7 +207,7 @@ async def test_a_program_finds_what_is_remembered_of_a_user_and_of_nobody_else()
     for principal, tenant in (("bob", ""), ("ann", "north"), ("", "")):
         assert await agent.recall("project", principal=principal, tenant=tenant) == []
     assert await desk(model, journal, name="other").recall("project", principal="ann") == []
-    for query, limit in (("?!", 5), ("project", 0), ("project", 201)):
+    for query, limit in (("?!", 5), ("project", 0), ("project", 51)):
         with pytest.raises(UsageError):
             await agent.recall(query, limit=limit)
     with pytest.raises(UsageError, match="memory='user'"):

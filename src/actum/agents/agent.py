@@ -721,7 +721,7 @@ class Agent(AgentParts, Generic[Output]):
         Args:
             query: the words.
             principal, tenant: whose memory.
-            limit: how much is found at most, from 1 to 200.
+            limit: how much is found at most, from 1 to 50.
             since: only what was said then or later, in seconds since 1970.
             until: only what was said before then, in seconds since 1970.
 

@@ -45,7 +45,9 @@ from .notes import (
 from .recall import RecordedTurn, excerpt, plain, read_turns
 
 T = TypeVar("T")
-FOUND_MAX = 200
+FOUND_MAX = 50
+_OF_KIND_MAX = 200
+"""Where one kind is looked for: so many are found, and those of the kind are told."""
 QUOTING_MAX = 500
 _ID_CHARS_MAX = 200
 _LAST_SIGN = chr(0x10FFFF)
@@ -202,7 +204,7 @@ async def searched(
         JournalError: the memory can not be read.
     """
     now = datetime.fromtimestamp(journal.now()).astimezone()
-    most = FOUND_MAX if kind else limit
+    most = _OF_KIND_MAX if kind else limit
 
     def look(transaction: Transaction) -> list[tuple[Hit, str]]:
         return [

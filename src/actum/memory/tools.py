@@ -26,14 +26,14 @@ from ..core.tool import Tool
 from ..journal.recording import CallRef, RunState
 from .feature import FEATURE, take_into_use
 from .index import Hit, find, words_of
-from .items import SWITCHED_OFF, NoteItem, forget, keep
+from .items import FOUND_MAX, SWITCHED_OFF, NoteItem, forget, keep
 from .latest import Times
 from .memory import Memory
 from .notes import NOTE_CHARS_MAX, Kept, KeptNote, NoteKind, dropped_records, is_off, notes_of
 from .recall import RecordedTurn, excerpt, plain, read_turns
 
 RECALL, REMEMBER, FORGET = "recall", "remember", "forget_memory"
-FOUND, FOUND_MAX = 5, 50
+FOUND = 5
 RUNS_LOOKED_AT = 50
 """So far back in a conversation the words of a quote are looked for."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
