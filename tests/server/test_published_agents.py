@@ -329,3 +329,28 @@ async def test_a_builder_finds_agents_by_words_and_sees_drafts_part_by_part(tmp_
         assert (await it.ask("GET", "/v1/agents?drafts=true&query=crier", who="south")).json()["items"] == []
         refused = await it.ask("GET", "/v1/agents?drafts=true", who="bob")
         assert (refused.status_code, refused.json()["code"]) == (403, "scope")
+
+
+async def test_the_text_of_an_agent_says_how_its_tools_are_called_and_the_settings_say_what_it_leaves_out(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path, model=scripted(tmp_path), tool_choice="none") as it:
+        await publish(it, "tools", "times", timesing(2))
+        for name, more in (
+            ("plain", ""),
+            ("planner", "tool_choice: auto\nplan: true\nreferences: true\ncite: mark\ntruncation: auto\n"),
+            ("chosen", "tool_choice: [times]\n"),
+        ):
+            await publish(it, "agents", name, f"name: {name}\ntools: [times, add]\n{more}", "builder")
+        assert "'came': 42" not in await said(it, "bob", "plain", "Hello?")
+        planned = await said(it, "bob", "planner", "Hello?")
+        assert planned.startswith("Plan") or "update_plan" in planned, planned
+        assert "'came': 42" in await said(it, "bob", "chosen", "Hello?")
+        for more, words in (
+            ("tool_choice: pay", "'pay' is none of the tools of this agent"),
+            ("tool_choice: []", "give 'auto', 'none', 'required'"),
+            ("plan: second", "Invalid enum value"),
+        ):
+            text = f"name: planner\ntools: [times, add]\n{more}\n"
+            checked = (await it.ask("POST", "/v1/agents/planner/check", {"text": text})).json()["problems"]
+            assert words in str(checked), (more, checked)

@@ -28,12 +28,14 @@ from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextPro
 from ..core.errors import UsageError
 from ..core.json import JsonObject
 from ..core.stored.definitions import checked_name, reference
+from ..core.tool import named_tools
 from ..knowledge.citing.sources import ADDRESS
 from ..knowledge.collections import checked_name as checked_collection
 from ..memory.memory import MemoryWord
 from ..protocols.definition_text import read_struct
 from ..protocols.plain_text import plain
 from .citing import Cite
+from .tool_choice import read_tool_choice
 
 HEADER: Final = "agent/1"
 AGENT: Final = "agent"
@@ -109,6 +111,8 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         users, roles: who may use the agent; empty for anybody.
         memory: whether the agent takes part in conversations, and remembers its users across conversations (`user`).
         cite: what no quote of a source backs is marked in an answer (`mark`) or left out (`strict`).
+        tool_choice, plan, references, truncation: as for `Agent`; left out, those of the settings. `tool_choice` names
+            tools of this agent.
         limits: of one run, below those of the settings.
     """
 
@@ -123,6 +127,10 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     roles: tuple[str, ...] = ()
     memory: MemoryWord = "conversation"
     cite: Cite = ""
+    tool_choice: str | tuple[str, ...] | None = None
+    plan: bool | Literal["first"] | None = None
+    references: bool | None = None
+    truncation: Literal["auto", "disabled"] | None = None
     limits: AgentLimits = AgentLimits()
 
 
@@ -145,6 +153,7 @@ def read_agent(text: str) -> AgentDefinition:
             problems.append(TextProblem(str(error), path=place))
 
     check("name", lambda: checked_name(found.name))
+    check("tool_choice", lambda: _check_tool_choice(found))
     check("choose", lambda: Choice(found.choose, found.always))
     for number, tool in enumerate(found.tools):
         check(f"tools.{number}", lambda tool=tool: tool_reference(tool))
@@ -175,6 +184,21 @@ def tool_reference(tool: str) -> tuple[str, int | None]:
     if tool.startswith(ADDRESS):
         return ADDRESS + checked_collection(tool.removeprefix(ADDRESS)), None
     return reference(tool)
+
+
+def _check_tool_choice(agent: AgentDefinition) -> None:
+    """Raises:
+    UsageError: the tool choice is none, or names a tool that the agent does not name.
+    """
+    if agent.tool_choice is None:
+        return
+    choice = read_tool_choice(agent.tool_choice)
+    if any(name.startswith(ADDRESS) for name in agent.tools):
+        return  # the tool of a collection has a name of its own
+    own = {name.partition("@")[0] for name in agent.tools}
+    missing = [name for name in named_tools(choice) if name not in own]
+    if missing:
+        raise UsageError("{tool!r} is none of the tools of this agent: add it to tools", tool=missing[0])
 
 
 def agents_differ(old: str, new: str) -> Sequence[DefinitionChange]:

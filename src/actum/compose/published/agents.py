@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -199,6 +200,7 @@ class AgentsOfOne:
             always=definition.always,
             cite=definition.cite or False,
             limits=definition.limits.within(declared.settings.limits),
+            **_own_settings(definition),
         )
         made: Agent[object] = make_agent(
             settings,
@@ -281,6 +283,15 @@ class AgentsOfOne:
         tools = self._declared.tools
         workflow, uses = await tools.workflow(self._tenant, written, began_with)
         return workflow.as_tool(opened=partial(tools.workflow_of_run, workflow)), uses
+
+
+_OF_THE_TEXT = ("tool_choice", "plan", "references", "truncation")
+"""The settings that the text of an agent can say; what is left out is that of `actum.toml`."""
+
+
+def _own_settings(definition: AgentDefinition) -> dict[str, Any]:
+    values = {name: getattr(definition, name) for name in _OF_THE_TEXT}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 class _Chosen(Wrapper):
