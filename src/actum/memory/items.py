@@ -47,7 +47,7 @@ from .recall import RecordedTurn, excerpt, plain, read_turns
 T = TypeVar("T")
 FOUND_MAX = 50
 _OF_KIND_MAX = 200
-"""Where one kind is looked for: so many are found, and those of the kind are told."""
+"""The most items that are found where one kind is looked for; those of the kind are told."""
 QUOTING_MAX = 500
 _ID_CHARS_MAX = 200
 _LAST_SIGN = chr(0x10FFFF)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,6 @@ from ..transport.process_tree import KILL
 from .jail import Jail
 
 ENDING: Ending = ((signal.SIGTERM, 5.0), (KILL, 2.0))
-KILLED_S = 2.0
 AROUND_PROXY = (
     "It tried to connect without the proxy of its jail, and has no other network: its hosts are reached only through "
     "the proxy that HTTP_PROXY and HTTPS_PROXY name."
@@ -127,10 +125,5 @@ async def end_jailed(child: Child, ending: Ending = ENDING) -> None:
     try:
         with anyio.CancelScope(shield=True):
             await child.end(ending)
-    except asyncio.CancelledError:  # the event loop cancels each task once, and waits for it
-        child.close()  # kills the child
-        with anyio.move_on_after(KILLED_S, shield=True):
-            await child.exited.wait()
-        raise
     finally:
         child.close()

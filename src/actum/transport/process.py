@@ -34,6 +34,8 @@ CHUNK = 65_536
 Ending: TypeAlias = Sequence[tuple[signal.Signals | None, float]]
 ENDING: Ending = ((None, 2.0), (signal.SIGTERM, 2.0), (KILL, 2.0))
 """How a child is ended, and the seconds that each step is given: its input is closed, then its group is signalled."""
+KILLED_S = 2.0
+"""Seconds for the end of a child that was killed."""
 LEFT_S = 0.5
 """Seconds for the rest of a group when the child itself has ended: a zombie of a grandchild may be all."""
 POLL_S = 0.01
@@ -72,7 +74,22 @@ class Child:
         return self._transport.get_returncode()
 
     async def end(self, ending: Ending = ENDING) -> None:
-        """Close the child's input, signal its group until nothing of it is left, and kill what left the group."""
+        """Close the child's input, signal its group until nothing of it is left, and kill what left the group.
+
+        Where this is cancelled, such as by an event loop that ends, the child is killed, and its end is waited for.
+
+        Args:
+            ending: how the child is ended.
+        """
+        try:
+            await self._end(ending)
+        except asyncio.CancelledError:
+            self.close()
+            with anyio.move_on_after(KILLED_S, shield=True):
+                await self.exited.wait()
+            raise
+
+    async def _end(self, ending: Ending) -> None:
         strays = descendants(self.pid)
         self.stdin.close()
         for sign, seconds in ending:

@@ -69,7 +69,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404",
 
 # Nor that there has to be a draft, or a text that defines something.
 [[operations]]
-include-operation-id-regex = "^publish(Tool|Workflow|Agent|Prompt|Server)$"
+include-operation-id-regex = "^publish(Tool|Workflow|Agent|Prompt|Server|Policy)$"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
 
 # Nor that a run which was forgotten can not be rated, and that `over` names a run that is there.
