@@ -14,6 +14,8 @@ pytestmark = pytest.mark.row("F4")
 Run = Callable[..., Result]
 RECORD = ("--journal", "runs.db")
 DESK = '''
+from pathlib import Path
+
 from actum import Agent, ToolCall, tool
 from actum.core.message import ToolMessage
 from actum.testing import ScriptedModel
@@ -26,7 +28,7 @@ def stock(item: str) -> int:
 @tool(effects={"write"})
 def send(to: str) -> str:
     """Send a mail."""
-    open("sent.txt", "a").write("sent")
+    Path("sent.txt").write_text("sent")
     return "sent"
 
 def says(request):
@@ -100,6 +102,33 @@ def test_two_versions_are_tried_compared_and_held_against_a_gate(run: Run, desk:
         "before",
     ]
     assert "short" in run("eval", "score", "after", "--score", "desk.py:short", *RECORD).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "is_sent"),
+    [
+        (("--live", "--json"), True),  # no value: all tools
+        (("--json", "--live"), True),
+        (("--live", "send", "--json"), True),
+        (("--live=send", "--json"), True),
+        (("--live", "stock", "--json"), False),
+        (("--live", "stock", "--live", "--json"), True),
+    ],
+)
+def test_live_executes_the_tool_that_is_named_and_all_where_none_is(
+    words: tuple[str, ...], is_sent: bool, run: Run, desk: Path
+) -> None:
+    done = tried(run, "alive", *words)
+    assert done.exit_code == 0, done.stderr
+    assert (desk / "sent.txt").exists() == is_sent
+    assert json.loads(done.stdout)["denied"] == (0 if is_sent else 1)
+
+
+def test_live_takes_the_cases_for_a_tool_where_they_follow_it_and_then_they_are_missed(run: Run, desk: Path) -> None:
+    refused = run("eval", "run", "--live", "cases.jsonl", "--agent", "desk.py:agent", *RECORD)
+    assert (refused.exit_code, "CASES" in refused.stderr) == (2, True)
+    done = run("eval", "run", "--agent", "desk.py:agent", *RECORD, "--live", "--", "cases.jsonl")
+    assert (done.exit_code, (desk / "sent.txt").exists()) == (0, True)
 
 
 def test_runs_become_cases_and_one_that_was_rated_bad_is_to_be_reviewed(run: Run, desk: Path) -> None:

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
+from typer.core import TyperCommand
 
 from ...agents.agent import Agent
 from ...compose.models import make_model
@@ -20,7 +21,7 @@ from ...core.interfaces import Journal
 from ...core.json import Json, JsonObject
 from ...evals.adding import case_of
 from ...evals.case import Case, read_cases
-from ...evals.closed import ClosedWorld
+from ...evals.closed import ALL, ClosedWorld
 from ...evals.comparison import RATIO_CASES_MIN, ChangedCase, compare
 from ...evals.comparison import shown as compared_as_json
 from ...evals.experiment import AgentOf, Experiment, carry_out, score_again
@@ -41,6 +42,9 @@ from ..show import moments
 from ..show.terminal import Terminal, said, shorten, who
 from .rate import latest_run
 
+if TYPE_CHECKING:
+    from typer._click.core import Context  # what the method that is overridden here is typed by
+
 app = typer.Typer(help="Evaluation: cases, experiments, and whether one version is better than another.")
 CHANGED_MAX = 50
 """For how many changed cases the place is told at which their runs part."""
@@ -49,6 +53,20 @@ ScoreFlag = Annotated[
     typer.Option("--score", metavar="FILE.py:NAME", help="A scorer of your own, beside `correct`; may be repeated."),
 ]
 ExperimentArgument = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its name, or the id of its run.")]
+LIVE = "--live"
+
+
+class RunCommand(TyperCommand):
+    """`actum eval run`, in which `--live` may have no value: then it means all tools. Typer knows no such option."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Read the words of the command line."""
+        following = [*args[1:], "-"]
+        words = [
+            f"{LIVE}={ALL}" if word == LIVE and after.startswith("-") else word
+            for word, after in zip(args, following, strict=False)
+        ]
+        return super().parse_args(ctx, words)
 
 
 @app.command("add")
@@ -88,7 +106,7 @@ def add(
     return DONE
 
 
-@app.command("run")
+@app.command("run", cls=RunCommand)
 def run(
     cases: Annotated[Path, typer.Argument(metavar="CASES", help="A file of cases: .jsonl or .csv.")],
     agent: Annotated[
@@ -113,7 +131,11 @@ def run(
     ] = None,
     live: Annotated[
         list[str] | None,
-        typer.Option(metavar="TOOL", help="Execute this tool whatever it does; '*' for all. May be repeated."),
+        typer.Option(
+            LIVE,
+            metavar="[TOOL]",
+            help="Execute this tool whatever it does; all tools where none is named. May be repeated.",
+        ),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Begin anew, whatever the name had before.")] = False,
     as_json: JsonFlag = False,
