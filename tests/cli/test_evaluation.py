@@ -78,6 +78,7 @@ def test_two_versions_are_tried_compared_and_held_against_a_gate(run: Run, desk:
     assert tried(run, "after", "--model", "desk.py:bad").exit_code == 0
     compared = json.loads(run("eval", "compare", "before", "after", "--json", *RECORD).stdout)
     assert (compared["scores"]["correct"]["lost"], [each["case"] for each in compared["changed"]]) == (2, ["a", "b"])
+    assert compared["changed"][0]["parts_at"] == {"what": "model", "step": 1}
     told_of = run("eval", "compare", "before", "after", *RECORD)
     assert "mail" in told_of.stdout
     assert "model 1" in told_of.stdout

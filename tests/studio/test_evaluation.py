@@ -43,6 +43,8 @@ WORDS = {
         "down": "Bad answer",
         "up": "Good answer",
         "why": "Why? You can leave this empty.",
+        "more": "Show more",
+        "parts": "model, turn 1",
     },
     "zh-CN": {
         "evaluation": "评测",
@@ -59,6 +61,8 @@ WORDS = {
         "down": "回答不好",
         "up": "回答很好",
         "why": "为什么？可以不填。",
+        "more": "显示更多",
+        "parts": "第 1 轮：模型",
     },
 }
 
@@ -106,7 +110,15 @@ async def test_two_experiments_are_compared_and_what_is_not_right_leads_to_its_r
     (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)), "utf-8")
     experiment(folder, "good")
     experiment(folder, "bad")
+    parts = "**/v1/experiments?*"
+    await page.route(parts, lambda route: route.continue_(url=route.request.url.replace("limit=50", "limit=1")))
     await page.reload()
+    boxes = page.get_by_role("checkbox")
+    await expect(boxes).to_have_count(1)
+    await page.get_by_role("button", name=words["more"]).press("Enter")
+    await expect(boxes).to_have_count(2)
+    await expect(page.get_by_role("button", name=words["more"])).to_have_count(0)
+    await page.unroute(parts)
     compare = page.get_by_role("button", name=words["compare"])
     await expect(compare).to_be_disabled()
     for each in ("bad", "good"):  # in any order: the older one is the one before
@@ -129,6 +141,7 @@ async def test_two_experiments_are_compared_and_what_is_not_right_leads_to_its_r
     await expect(page.get_by_role("table", name=words["used"]).locator("tbody tr")).to_have_count(3)
     changed = page.get_by_role("table", name=words["changed"])
     await expect(changed.locator("tbody tr")).to_have_count(len(told["changed"]))  # type: ignore[arg-type]
+    await expect(changed.get_by_role("row").nth(1)).to_contain_text(words["parts"])
     await expect(changed).to_contain_text("<img src=x onerror=alert(1)>|\\u{202e}")
     await is_accessible_in_both_themes(page, scheme)
     await fits(page)

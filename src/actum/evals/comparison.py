@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from ..core.interfaces import Journal
 from ..core.json import JsonObject
+from ..journal.comparison import compare as compare_runs
 from .report import CaseReport, ExperimentReport, names_of
 from .scorer import CORRECT
 from .statistics import Interval, could_see, difference, ratio, sign_test
 
 RATIO_CASES_MIN = 20
 """The least number of cases with which a ratio of totals has an interval."""
+CHANGED_MAX = 50
+"""For how many changed cases the moment is told at which their runs part."""
 LEVEL = 0.95
 USED = ("cost", "tokens", "seconds")
 
@@ -60,6 +64,18 @@ class UsedTotals(Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
+class Parting(Struct, frozen=True, kw_only=True):
+    """The first moment at which two runs part.
+
+    Attributes:
+        what: `model`, `call NAME`, `node PATH`, `question` or `end`.
+        step: in which turn of the model, from 1; 0 before the first.
+    """
+
+    what: str
+    step: int
+
+
 class ChangedCase(Struct, frozen=True, kw_only=True):
     """A case whose score is another one.
 
@@ -68,6 +84,7 @@ class ChangedCase(Struct, frozen=True, kw_only=True):
         score: the name of the score.
         a, b: the means over the tries.
         runs: a run of each experiment, to look at.
+        parts_at: where the two runs part; None where nothing differs, or nobody has looked.
     """
 
     case: str
@@ -75,6 +92,7 @@ class ChangedCase(Struct, frozen=True, kw_only=True):
     a: float
     b: float
     runs: tuple[str, str] = ("", "")
+    parts_at: Parting | None = None
 
 
 class ExperimentComparison(Struct, frozen=True, kw_only=True):
@@ -198,6 +216,25 @@ def _telling(case: CaseReport, name: str, *, better: bool) -> str:
     return case.tries[choose(places, key=lambda at: case.tries[at].scores.get(name) or 0.0)].run if places else ""
 
 
+async def with_moments(journal: Journal, found: ExperimentComparison) -> ExperimentComparison:
+    """The comparison with the moment at which the runs of each changed case part, of the first `CHANGED_MAX` cases.
+
+    Args:
+        journal: has the runs of both experiments.
+        found: the comparison.
+    """
+    moments = {each.runs: await _parting(journal, each.runs) for each in found.changed[:CHANGED_MAX]}
+    return structs.replace(
+        found, changed=tuple(structs.replace(each, parts_at=moments.get(each.runs)) for each in found.changed)
+    )
+
+
+async def _parting(journal: Journal, runs: tuple[str, str]) -> Parting | None:
+    one, other = [await journal.read(run) for run in runs]
+    parts = [part for part in compare_runs(one, other).parts if part is not None]
+    return Parting(what=parts[-1].what, step=parts[-1].step) if parts else None
+
+
 def shown(found: ExperimentComparison) -> JsonObject:
     """The comparison as JSON, for programs."""
     used: JsonObject = {
@@ -211,7 +248,14 @@ def shown(found: ExperimentComparison) -> JsonObject:
         **used,
         "tags": {tag: _shown(each) for tag, each in found.tags.items()},
         "changed": [
-            {"case": each.case, "score": each.score, "a": each.a, "b": each.b, "runs": [*each.runs]}
+            {
+                "case": each.case,
+                "score": each.score,
+                "a": each.a,
+                "b": each.b,
+                "runs": [*each.runs],
+                "parts_at": None if each.parts_at is None else {"what": each.parts_at.what, "step": each.parts_at.step},
+            }
             for each in found.changed
         ],
         "flaky": [*found.flaky],

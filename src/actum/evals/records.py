@@ -18,6 +18,7 @@ from ..core.message import UserMessage
 from ..core.run.noted import RecordKind, RecordKinds
 from ..core.run.record import Entry, Noted, Started
 from ..core.run.summary import RunSummary
+from ..journal.lists import Page, page_of_runs
 from ..scores.score import EVALUATION
 from .case import Case
 
@@ -158,7 +159,26 @@ async def experiments_named(journal: Journal, name: str, principal: str, tenant:
     return await journal.named(digest_of_name(name, principal, tenant)) if name else []
 
 
-async def experiment_lines(journal: Journal, principal: str, tenant: str, limit: int | None = None) -> list[RunSummary]:
+async def experiment_lines(journal: Journal, principal: str, tenant: str) -> list[RunSummary]:
     """The experiments of a user in the list of runs, the latest first."""
-    found = await journal.runs(agent=EVALUATION, principal=principal, tenant=tenant, parent="", limit=limit)
+    found = await journal.runs(agent=EVALUATION, principal=principal, tenant=tenant, parent="", limit=None)
     return [line for line in found if line.status != "forgotten"]
+
+
+async def page_of_experiments(
+    journal: Journal, principal: str, tenant: str, *, limit: int, cursor: str
+) -> Page[RunSummary]:
+    """A part of the experiments of a user in the list of runs, the latest first.
+
+    Args:
+        journal: the journal.
+        principal, tenant: the user.
+        limit, cursor: as for `page_of_runs`.
+
+    Raises:
+        UsageError: as for `page_of_runs`.
+    """
+    page = await page_of_runs(
+        journal, limit=limit, cursor=cursor, agent=EVALUATION, principal=principal, tenant=tenant, parent=""
+    )
+    return Page(tuple(line for line in page.items if line.status != "forgotten"), page.next)

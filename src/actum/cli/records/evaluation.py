@@ -22,7 +22,7 @@ from ...core.json import Json, JsonObject
 from ...evals.adding import case_of
 from ...evals.case import Case, read_cases
 from ...evals.closed import ALL, ClosedWorld
-from ...evals.comparison import RATIO_CASES_MIN, ChangedCase, compare
+from ...evals.comparison import RATIO_CASES_MIN, ExperimentComparison, compare, with_moments
 from ...evals.comparison import shown as compared_as_json
 from ...evals.experiment import AgentOf, Experiment, carry_out, score_again
 from ...evals.gate import CHECKED_MIN, GateRules, judge
@@ -31,7 +31,6 @@ from ...evals.records import experiment_lines, experiment_of, find_experiment
 from ...evals.report import ExperimentReport, report_of, shown
 from ...evals.scorer import CORRECT, CORRECT_SCORING, Scoring, scoring_of
 from ...evals.written import exported, junit, markdown, names_told, read_exported
-from ...journal.comparison import compare as compare_runs
 from ...journal.named import find_run
 from ...policy.record_mask import reader_mask
 from .. import loading, options
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from typer._click.core import Context  # what the method that is overridden here is typed by
 
 app = typer.Typer(help="Evaluation: cases, experiments, and whether one version is better than another.")
-CHANGED_MAX = 50
-"""For how many changed cases the place is told at which their runs part."""
 ScoreFlag = Annotated[
     list[str] | None,
     typer.Option("--score", metavar="FILE.py:NAME", help="A scorer of your own, beside `correct`; may be repeated."),
@@ -269,8 +266,13 @@ def compare_experiments(
 ) -> None:
     """Compare two experiments case by case: difference, interval, tags, changed cases."""
     terminal = Terminal()
-    before, after = asyncio.run(_reports(journal, a, b))
-    found = compare(before, after, metric)
+
+    async def command() -> ExperimentComparison:
+        async with options.journal(options.read(journal=journal)) as opened:
+            before, after = await _found(opened, a, b)
+            return await with_moments(opened, compare(before, after, metric))
+
+    found = asyncio.run(command())
     if as_json:
         terminal.json(compared_as_json(found))
         return
@@ -308,9 +310,14 @@ def compare_experiments(
     if found.flaky:
         terminal.note("Flaky cases: {names}", names=names_told(found.flaky))
     if found.changed:
-        moments_of = asyncio.run(_moments(journal, found.changed[:CHANGED_MAX]))
         changed = [
-            (each.case, each.score, f"{each.a:g} -> {each.b:g}", *each.runs, moments_of.get(each.runs, ""))
+            (
+                each.case,
+                each.score,
+                f"{each.a:g} -> {each.b:g}",
+                *each.runs,
+                "" if each.parts_at is None else f"{each.parts_at.what} {each.parts_at.step}",
+            )
             for each in found.changed
         ]
         terminal.table("case", "score", "changed", "before", "after", "parts at", rows=changed)
@@ -375,20 +382,13 @@ def export(experiment: ExperimentArgument, journal: JournalFlag = "") -> None:
     typer.echo(exported(report), nl=False)
 
 
-async def _moments(journal: str, changed: Sequence[ChangedCase]) -> dict[tuple[str, str], str]:
-    """Where the two runs of changed cases first part, in a few words."""
-    found: dict[tuple[str, str], str] = {}
-    async with options.journal(options.read(journal=journal)) as opened:
-        for each in changed:
-            one, other = [await opened.read(run) for run in each.runs]
-            parts = [part for part in compare_runs(one, other).parts if part is not None]
-            found[each.runs] = f"{parts[-1].what} {parts[-1].step}" if parts else ""
-    return found
-
-
 async def _reports(journal: str, *named: str) -> list[ExperimentReport]:
     async with options.journal(options.read(journal=journal)) as opened:
-        return [await report_of(opened, await find_experiment(opened, each, who(), "")) for each in named]
+        return await _found(opened, *named)
+
+
+async def _found(journal: Journal, *named: str) -> list[ExperimentReport]:
+    return [await report_of(journal, await find_experiment(journal, each, who(), "")) for each in named]
 
 
 def _words(path: Path | None) -> str:

@@ -12,7 +12,8 @@ from ...core.identity import Identity
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import not_found
 from .examples import ASKED_AT, RUN
-from .fields import Limit, Name
+from .fields import Cursor, Limit, ListPart, Name
+from .records import cursors
 
 if TYPE_CHECKING:
     from ...evals.report import ExperimentReport
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 
 
 class ExperimentsQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many experiments.
+    """Which part of the list of experiments.
 
     Attributes:
-        limit: the most, the latest first.
+        limit: the most items of this part of the list, the latest first.
+        cursor: `next` of the part before.
     """
 
     limit: Limit = 50
+    cursor: Cursor = ""
 
 
 class ExperimentInfo(Struct, frozen=True, kw_only=True):
@@ -51,14 +54,8 @@ class ExperimentInfo(Struct, frozen=True, kw_only=True):
     is_over: bool
 
 
-class ExperimentList(Struct, frozen=True, kw_only=True):
-    """The experiments of the caller.
-
-    Attributes:
-        items: the experiments, the latest first.
-    """
-
-    items: tuple[ExperimentInfo, ...]
+class ExperimentList(ListPart[ExperimentInfo], frozen=True, kw_only=True):
+    """A part of the list of the caller's experiments, the latest first."""
 
 
 class ScoreMean(Struct, frozen=True, kw_only=True):
@@ -162,14 +159,22 @@ class UsedChange(Struct, frozen=True, kw_only=True):
     high: float | None
 
 
+class RunsPart(Struct, frozen=True, kw_only=True):
+    """The first moment at which two runs part. The fields are those of `actum.evals.comparison.Parting`."""
+
+    what: str
+    step: int
+
+
 class CaseChange(Struct, frozen=True, kw_only=True):
-    """A case whose score is another one, with a run of each experiment."""
+    """A case whose score is another one, with a run of each experiment, and the moment at which the two runs part."""
 
     case: str
     score: str
     a: float
     b: float
     runs: tuple[str, str]
+    parts_at: RunsPart | None
 
 
 class ExperimentDifference(Struct, frozen=True, kw_only=True):
@@ -200,10 +205,12 @@ class ExperimentDifference(Struct, frozen=True, kw_only=True):
 
 async def list_experiments(api: Api, asked: ApiRequest[ExperimentsQuery, None]) -> ApiReply:
     """The experiments of the caller, the latest first."""
-    from ...evals.records import experiment_lines, experiment_of  # noqa: PLC0415  # as for `Api`
+    from ...evals.records import experiment_of, page_of_experiments  # noqa: PLC0415  # as for `Api`
 
-    who, found = asked.who, []
-    for line in await experiment_lines(api.journal, who.principal, who.tenant, asked.query.limit):
+    who, query, found = asked.who, asked.query, []
+    with cursors():
+        page = await page_of_experiments(api.journal, who.principal, who.tenant, limit=query.limit, cursor=query.cursor)
+    for line in page.items:
         each = experiment_of(line.run_id, await api.journal.read(line.run_id, tenant=who.tenant))
         if each is not None and who.principal == line.principal:
             began = each.began
@@ -219,7 +226,7 @@ async def list_experiments(api: Api, asked: ApiRequest[ExperimentsQuery, None]) 
                     is_over=each.is_over,
                 )
             )
-    return ApiReply(ExperimentList(items=tuple(found)))
+    return ApiReply(ExperimentList(items=tuple(found), next=page.next or None))
 
 
 async def get_experiment(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
@@ -232,10 +239,11 @@ async def get_experiment(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
 
 async def compare_experiments(api: Api, asked: ApiRequest[ComparedWith, None]) -> ApiReply:
     """Two experiments, paired by case."""
-    from ...evals.comparison import compare, shown  # noqa: PLC0415  # as for `Api`
+    from ...evals.comparison import compare, shown, with_moments  # noqa: PLC0415  # as for `Api`
 
     one, other = [await _own(api, named, asked.who) for named in (asked.names["id"], asked.query.other)]
-    return ApiReply(msgspec.convert(shown(compare(one, other)), ExperimentDifference))
+    compared = await with_moments(api.journal, compare(one, other))
+    return ApiReply(msgspec.convert(shown(compared), ExperimentDifference))
 
 
 async def _own(api: Api, named: str, who: Identity) -> ExperimentReport:
@@ -312,7 +320,9 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="List your experiments, the latest first.",
         scopes=("runs",),
         query=ExperimentsQuery,
-        replies={200: AnswerKind(means="The experiments.", body=ExperimentList, example={"items": [_INFO]})},
+        replies={
+            200: AnswerKind(means="The experiments.", body=ExperimentList, example={"items": [_INFO], "next": None})
+        },
         handler=list_experiments,
     ),
     Operation(

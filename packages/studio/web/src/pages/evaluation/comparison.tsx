@@ -51,7 +51,7 @@ function Found({ found }: { found: Comparison }) {
       {found.changed.length === 0 ? (
         <p className="hint">{say("noneChanged")}</p>
       ) : (
-        <Table label={say("changed")} heads={[say("case"), say("score"), say("change"), say("before"), say("after")]}>
+        <Table label={say("changed")} heads={[say("case"), say("score"), say("change"), say("before"), say("after"), say("partsAt")]}>
           {found.changed.map((each) => (
             <tr key={`${each.case} ${each.score}`}>
               <td className="main">{told(each.case)}</td>
@@ -64,12 +64,26 @@ function Found({ found }: { found: Comparison }) {
                   <RunLink run={run} />
                 </td>
               ))}
+              <td className="when">{each.parts_at === null ? NONE : <PartsAt {...each.parts_at} />}</td>
             </tr>
           ))}
         </Table>
       )}
     </>
   );
+}
+
+/** The moments of a run: some stand alone, others name a tool or a node. */
+const ALONE = ["model", "question", "end"] as const;
+const NAMED = ["call", "node"] as const;
+
+/** The first moment at which two runs part. */
+function PartsAt({ what, step }: { what: string; step: number }) {
+  const say = useText(TEXTS);
+  const alone = ALONE.find((each) => each === what);
+  const named = NAMED.find((each) => what.startsWith(`${each} `));
+  const said = alone ? say(alone) : named ? say(named, { name: told(what.slice(named.length + 1)) }) : told(what);
+  return say("partsAtStep", { what: said, step });
 }
 
 function Changes({ label, interval, scores }: { label: string; interval: string; scores: Record<string, ScoreChange> }) {

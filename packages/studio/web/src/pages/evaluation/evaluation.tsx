@@ -1,11 +1,12 @@
 // Experiments: a list of them, one with the cases that are not right, and two compared.
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { ask } from "../../core/api";
 import { usePreferences, useText } from "../../core/language";
 import { time, told } from "../../core/shown";
+import { COMMON } from "../../core/texts";
 import type { ExperimentLine, Part } from "../../core/types";
 import { Asked } from "../../parts/failure";
 import { Compared } from "./comparison";
@@ -13,8 +14,8 @@ import { ExperimentPage } from "./experiment";
 import { page } from "./page";
 import { TEXTS } from "./texts";
 
-/** How many experiments are listed, the latest first. */
-const SHOWN = 200;
+/** How many experiments a part of the list has. */
+const PART = 50;
 /** An example of how an experiment is begun. */
 const COMMAND = "actum eval run desk.jsonl --agent desk --name before";
 
@@ -27,14 +28,19 @@ export default function Evaluation() {
 
 function List() {
   const say = useText(TEXTS);
+  const common = useText(COMMON);
   const title = useText(page.title)("title");
   const navigate = useNavigate();
   const [chosen, choose] = useState<readonly ExperimentLine[]>([]);
-  const query = useQuery({
+  const query = useInfiniteQuery({
     queryKey: ["experiments"],
-    queryFn: ({ signal }) => ask<Part<ExperimentLine>>("GET", "/v1/experiments", { signal, query: { limit: SHOWN } }),
+    queryFn: ({ signal, pageParam }) =>
+      ask<Part<ExperimentLine>>("GET", "/v1/experiments", { signal, query: { limit: PART, cursor: pageParam } }),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next,
     placeholderData: keepPreviousData,
   });
+  const lines = query.data?.pages.flatMap((each) => each.items);
   const [before, after] = chosen.toSorted((one, other) => one.began - other.began);
   return (
     <>
@@ -42,8 +48,11 @@ function List() {
       <p className="hint">
         {say("about")} <code>{COMMAND}</code>
       </p>
-      <Asked query={query} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("empty")}</p>)}>
-        {(part) => (
+      <Asked
+        query={{ data: lines, error: query.error, refetch: query.refetch }}
+        empty={(found) => (found.length || query.hasNextPage ? undefined : <p className="hint">{say("empty")}</p>)}
+      >
+        {(found) => (
           <>
             <form
               className="buttons"
@@ -69,7 +78,7 @@ function List() {
                   </tr>
                 </thead>
                 <tbody>
-                  {part.items.map((each) => (
+                  {found.map((each) => (
                     <Line
                       key={each.experiment}
                       line={each}
@@ -83,6 +92,11 @@ function List() {
           </>
         )}
       </Asked>
+      {query.hasNextPage && (
+        <button type="button" onClick={() => void query.fetchNextPage()}>
+          {common("more")}
+        </button>
+      )}
     </>
   );
 }
