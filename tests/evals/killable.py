@@ -1,5 +1,5 @@
-"""An experiment in a process of its own, which is killed behind so many records: `python -m tests.evals.killable
-JOURNAL LEDGER RECORDS`. With 0 it comes to its end. Each effect is a line of the ledger.
+"""An experiment in a process of its own, which is killed behind a number of records: `python -m tests.evals.killable
+JOURNAL LEDGER CASES RECORDS`. With 0 records it comes to its end. Each effect is a line of the ledger.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from actum.evals.experiment import Experiment, carry_out
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 
-CASES = [
-    Case(
-        id=f"case {number}",
-        input=f"item {number}",
-        expected=Expected(
-            calls=(CaseCall(name="book", arguments={"item": f"item {number}"}),), text=CaseText(contains="booked")
-        ),
-    )
-    for number in range(4)
-]
+
+def cases(count: int) -> list[Case]:
+    """Cases that book an item each."""
+    return [
+        Case(
+            id=f"case {number}",
+            input=f"item {number}",
+            expected=Expected(
+                calls=(CaseCall(name="book", arguments={"item": f"item {number}"}),), text=CaseText(contains="booked")
+            ),
+        )
+        for number in range(count)
+    ]
 
 
 def says(request: Request) -> str | Reply:
@@ -40,7 +43,7 @@ def says(request: Request) -> str | Reply:
     return Reply.of(calls=[ToolCall("1", "book", {"item": last.text})])
 
 
-def experiment(ledger: Path) -> Experiment:
+def experiment(ledger: Path, count: int) -> Experiment:
     """Cases whose tool writes a line; the tool is repeatable by its key, which the line has."""
 
     @tool(effects={"write"}, idempotent=True)
@@ -53,7 +56,7 @@ def experiment(ledger: Path) -> Experiment:
         return "booked"
 
     agent = Agent(ScriptedModel(says, name="m"), [book], name="desk")
-    return Experiment(cases=CASES, agent=agent, name="before", tries=1, jobs=2, live=["book"])
+    return Experiment(cases=cases(count), agent=agent, name="before", tries=1, jobs=2, live=["book"])
 
 
 class Deadly:
@@ -71,14 +74,14 @@ class Deadly:
         journal.append = counted  # type: ignore[method-assign]
 
 
-async def main(place: str, ledger: str, records: int) -> None:
+async def main(place: str, ledger: str, count: int, records: int) -> None:
     """Carry the experiment out."""
     journal = open_journal(place)
     if records:
         Deadly(journal, records)
-    await carry_out(experiment(Path(ledger)), journal)
+    await carry_out(experiment(Path(ledger), count), journal)
     await journal.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+    asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))

@@ -5,6 +5,7 @@ many tries run at once.
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,12 +30,16 @@ from actum.journal.export import check_journal
 from actum.scores.rating import rate
 from actum.scores.score import ScoreGiven
 from actum.testing import ScriptedModel
+from tests.endurance import share
 from tests.patience import HANGS_S
 from tests.storage.conftest import Store
 
-from .killable import CASES, experiment
+from .killable import cases, experiment
 
 pytestmark = pytest.mark.row("F4")
+KILLS = share(20, 4)
+KILLED_BEHIND = range(3, 26)
+"""Behind how many of its records a process is killed."""
 
 
 class Desk:
@@ -284,25 +289,27 @@ def told(report: ExperimentReport) -> object:
 
 
 @pytest.mark.row("C7")
+@pytest.mark.endurance("src/actum/evals", "src/actum/runs", "tests/evals/killable.py")
 async def test_a_killed_experiment_goes_on_and_tells_what_an_undisturbed_one_does(
     shared: Store, tmp_path: Path
 ) -> None:
     drawn = random.Random(46)
+    count = 3 * KILLS  # so that there is always something left to be killed
 
     def carried_out(ledger: Path, records: int) -> int:
-        words = [sys.executable, "-m", "tests.evals.killable", shared.place, str(ledger), str(records)]
+        words = [sys.executable, "-m", "tests.evals.killable", shared.place, str(ledger), str(count), str(records)]
         return subprocess.run(words, check=False, timeout=HANGS_S, cwd=Path(__file__).parents[2]).returncode
 
-    killed, kills = tmp_path / "killed", 0
-    while carried_out(killed, drawn.randrange(3, 26)) != 0:
-        kills += 1
-    assert kills > 1
+    killed = tmp_path / "killed"
+    for _ in range(KILLS):
+        assert carried_out(killed, drawn.choice(KILLED_BEHIND)) == -signal.SIGKILL
+    assert carried_out(killed, 0) == 0
     journal = shared.open()
     found = await find_experiment(journal, "before", "", "")
     report = await report_of(journal, found)
-    undisturbed = await tried(journal, structs.replace(experiment(tmp_path / "other"), again=True))
+    undisturbed = await tried(journal, structs.replace(experiment(tmp_path / "other", count), again=True))
     assert told(report) == told(undisturbed)
-    assert sorted(killed.read_text().splitlines()) == sorted(case.input for case in CASES)
+    assert sorted(killed.read_text().splitlines()) == sorted(case.input for case in cases(count))
     assert (await check_journal(journal)).problems == []
-    ids = {try_id(found.run_id, case.id, 0) for case in CASES}
+    ids = {try_id(found.run_id, case.id, 0) for case in cases(count)}
     assert {each.run for case in report.results for each in case.tries} == ids
