@@ -91,6 +91,8 @@ async def test_a_child_agent_stands_below_the_call_that_began_it_in_one_trace_wi
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.response.model": "gpt-5-mini-2026",
+        "gen_ai.response.finish_reasons": ("stop",),
+        "actum.upstream": "openai:gpt-5-mini",
         "gen_ai.usage.input_tokens": 20,
         "gen_ai.usage.cache_read.input_tokens": 5,
         "gen_ai.usage.cache_creation.input_tokens": 4,
@@ -198,9 +200,12 @@ def test_a_request_that_was_passed_through_is_a_chat_span_in_the_trace_of_its_ca
         cost=Decimal(2),
         seconds=0.5,
         request_body=b"my-word",
+        answer_body=b"my-word",
+        response_model="gpt-5-2026",
+        finish_reasons=("stop", "length"),
         trace="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     )
-    span = passed_span(line, SpanContent(users=True))
+    span = passed_span(line, ALL)
     assert span is not None
     assert (span.trace_id, span.parent_span_id) == ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
     assert (span.name, span.kind, span.start, span.end) == ("chat gpt-5", "client", 100_250_000_000, 100_750_000_000)
@@ -208,6 +213,8 @@ def test_a_request_that_was_passed_through_is_a_chat_span_in_the_trace_of_its_ca
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "gpt-5",
+        "gen_ai.response.model": "gpt-5-2026",
+        "gen_ai.response.finish_reasons": ("stop", "length"),
         "gen_ai.usage.input_tokens": 30,
         "gen_ai.usage.output_tokens": 5,
         "gen_ai.usage.cache_read.input_tokens": 10,

@@ -15,6 +15,7 @@ Source: OpenTelemetry semantic conventions 1.41.0, the last that hold GenAI in t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal
@@ -35,6 +36,10 @@ SCHEMA = "https://opentelemetry.io/schemas/1.41.0"
 Attribute = str | int | float | bool | tuple[str, ...]
 _PROVIDERS = {"google": "gcp.gemini", "gemini": "gcp.gemini", "mistral": "mistral_ai", "xai": "x_ai"}
 """How the conventions call providers, where they have another name than we do."""
+
+
+_AT_ADDRESS = re.compile(r"([^#]+)@([^@#/]*[.:\]][^@#/]*|localhost)")
+"""The name of an agent's model that was named by its address: model and host, see `models.endpoint.Endpoint`."""
 
 
 class SpanEvent(Struct, frozen=True):
@@ -115,7 +120,8 @@ def passed_span(line: PassedRequest, said: SpanContent = NAMES_ONLY) -> TraceSpa
 
     Args:
         line: what is on record of the request.
-        said: what the span may say. The words of a request are never said.
+        said: what the span may say. The words of a request are never said: most lines do not have them, and where
+            bodies are kept, they are bytes that nothing was taken out of.
     """
     if line.surface == "count_tokens":
         return None
@@ -134,6 +140,8 @@ def passed_span(line: PassedRequest, said: SpanContent = NAMES_ONLY) -> TraceSpa
         "actum.upstream": line.upstream,
         "user.id": line.principal if said.users else "",
         "error.type": line.end if line.end != "answered" else "",
+        "gen_ai.response.model": line.response_model,
+        "gen_ai.response.finish_reasons": line.finish_reasons,
     }
     return TraceSpan(
         trace_id=line.trace_id,
@@ -291,6 +299,8 @@ class _Spans:
             **_usage(reply.usage, cost),
             **self._common,
         }
+        if self._started.model:  # of a workflow nobody knows which of its models was asked
+            attributes["actum.upstream"] = self._started.model
         if reply.model:
             attributes["gen_ai.response.model"] = reply.model
         if reply.finish_reason:
@@ -373,9 +383,13 @@ def _asked(model: str) -> tuple[str, str]:
 
     >>> _asked("google:gemini-3"), _asked("http://127.0.0.1:8000/v1#qwen"), _asked("embedded"), _asked("")
     (('gcp.gemini', 'gemini-3'), ('_OTHER', 'qwen'), ('actum', 'embedded'), ('', ''))
+    >>> _asked("qwen3:8b@127.0.0.1:8000"), _asked("vertex:claude@20260101")
+    (('_OTHER', 'qwen3:8b'), ('vertex', 'claude@20260101'))
     """
     if not model:
         return "", ""
+    if (at_address := _AT_ADDRESS.fullmatch(model)) is not None:
+        return "_OTHER", at_address[1]
     if "#" in model:
         return "_OTHER", model.rpartition("#")[2]
     provider, colon, name = model.partition(":")

@@ -33,6 +33,9 @@ from tests.server.models.gateway import DIALECTS, KEY, STREAM, RawServer, gatewa
 from tests.transport.wire_servers import always, said, wire_server
 
 REPLY = structs.replace(Reply.of("It is 5.", calls=[ToolCall("call_1", "add", {"a": 2, "b": 3})]), usage=Usage(11, 7))
+REPLY = structs.replace(REPLY, model="model-1-2026")
+ENDS = {"chat": "tool_calls", "responses": "completed", "messages": "tool_use", "gemini": "STOP"}
+"""Why the model stopped that said this, in the word of each API."""
 ADD = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
 CHAT_BODY: dict[str, object] = {
     "model": "fast",
@@ -88,6 +91,7 @@ async def test_every_api_reaches_every_other_whole_and_streamed() -> None:
                         assert '"add"' in text, (here, there)
                         line = lines.kept[-1]
                         assert (line.end, line.input_tokens, line.output_tokens) == ("answered", 11, 7), (here, there)
+                        assert (line.response_model, line.finish_reasons) == ("model-1-2026", (ENDS[there],)), there
                         assert here != there or "x-actum-lost" not in answer.headers
                         sent = server.requests[-1]
                         assert KEY in " ".join(sent.headers.values())
@@ -246,6 +250,30 @@ def test_a_stream_says_the_same_wherever_it_is_cut() -> None:
             told = watch.feed(whole[:cut]) + watch.feed(whole[cut:]) + watch.close()
             assert _plain(told) == _plain(expected), (end, cut)
             assert (watch.ended, watch.usage.input_tokens, watch.error) == (True, 5, None)
+
+
+def test_a_stream_says_which_model_has_answered_and_why_it_stopped() -> None:
+    first, last = piece(model="m", choices=[]), piece(choices=[{"index": 0, "finish_reason": "stop"}])
+    second = piece(choices=[{"index": 1, "delta": {}, "finish_reason": "length"}])
+    said = json.dumps({"content": '"finish_reason": "no"'}).encode()
+    streams: dict[bytes, tuple[str, tuple[str, ...]]] = {
+        b": ping\n\n" + first + second + last + DONE: ("m", ("stop", "length")),
+        first + b"data: " + said + b"\n\n" + second + DONE: ("m", ("length",)),
+        piece(model="m" * 999, choices=[{"index": at, "finish_reason": "s" * 999} for at in range(999)]): (
+            "m" * 200,
+            ("s" * 200,) * 16,
+        ),
+        piece(model=5, choices=[{"index": 0, "finish_reason": "stop"}]): ("", ()),
+        piece(choices=["finish_reason", {"finish_reason": "stop"}]): ("", ()),
+        b'data: {"finish_reason": "stop", "response":' + b'{"response":' * 50_000 + b"\n\n": ("", ()),
+        b'data: {"finish_reason": "stop", "choices": [' + b"{}," * 200_000 + b"{}]}\n\n": ("", ()),
+        b'data: {"type": "response.incomplete", "response": {"model": "r", "status": "incomplete", '
+        b'"incomplete_details": {"reason": "max_output_tokens"}}}\n\n': ("r", ("max_output_tokens",)),
+    }
+    for stream, expected in streams.items():
+        watch = EventWatch()
+        watch.feed(stream)
+        assert (watch.end.model, watch.end.reasons) == expected, stream[:200]
 
 
 def _plain(wire: bytes) -> bytes:

@@ -46,6 +46,8 @@ class PassedRequest(Struct, frozen=True, kw_only=True):
         first_s: how long it took until the first byte of the answer went out.
         request_body, answer_body: what was said, where the operator wants that kept; else empty.
         trace: the `traceparent` that came with the request; empty where none came.
+        response_model: the model that answered, by its own name; empty where it did not tell.
+        finish_reasons: why the model stopped, in the word of its API, one for each choice.
     """
 
     at: float
@@ -70,6 +72,8 @@ class PassedRequest(Struct, frozen=True, kw_only=True):
     request_body: bytes = b""
     answer_body: bytes = b""
     trace: str = ""
+    response_model: str = ""
+    finish_reasons: tuple[str, ...] = ()
 
     @property
     def trace_id(self) -> str:

@@ -1,7 +1,7 @@
-"""Reads a stream that is passed on: its events, whole; its usage; whether it came to its end. Pure.
+"""Reads a stream that is passed on: its events, whole; its usage; whether and why it came to its end. Pure.
 
-Nearly every event goes through unread: a few bytes of it are looked for, and only an event that may hold the usage, an
-error or the end of the answer is decoded.
+Nearly every event goes through unread: a few bytes of it are looked for, and only the first event, and one that may
+hold the usage, an error or the end of the answer, is decoded.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ...core.json import Json, JsonProblem
 from ...core.message import Usage
 from ...dialects.api.model_errors import error_of_event, error_of_field, read_json
 from ...dialects.api.token_count import count
+from .answer_end import AnswerEnd
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
 """An event that is longer, such as one with a picture, ends the stream."""
@@ -41,6 +42,7 @@ class EventWatch:
 
     Attributes:
         ended: whether the answer came to its own end.
+        end: which model has answered, and why it stopped.
         error: the error that the stream told of.
     """
 
@@ -48,7 +50,9 @@ class EventWatch:
         self._drops_usage = drops_usage
         self._rest = bytearray()
         self._usages: list[bytes] = []
+        self._has_begun = False
         self.ended = False
+        self.end = AnswerEnd()
         self.error: ModelError | None = None
 
     def feed(self, piece: bytes) -> bytes:
@@ -98,8 +102,14 @@ class EventWatch:
         return found
 
     def _look(self, events: bytes) -> bytes:
-        if not self.ended and _END.search(events):
+        if not self._has_begun and (first := next((each for each in _events(events) if _data(each)), b"")):
+            self._has_begun = True
+            self._read_end(first)
+        if _END.search(events):
             self.ended = True
+            for event in _events(events):
+                if _END.search(event):
+                    self._read_end(event)
         if self.error is None and _ERROR.search(events):
             self.error = _error_in(events)
         if _USAGE.search(events) is None:
@@ -108,10 +118,16 @@ class EventWatch:
         for event in _events(events):
             if _USAGE.search(event) is not None:
                 self._usages = [*self._usages[:1], event]
+                if not self.end.model or b'"stop_reason"' in event:  # some say the usage in each event
+                    self._read_end(event)
                 if self._drops_usage and _is_usage_alone(event):
                     continue
             kept.append(event)
         return b"".join(kept)
+
+    def _read_end(self, event: bytes) -> None:
+        for data in _data(event):
+            self.end.read(data)
 
 
 class _WholeAnswer(Struct):

@@ -47,6 +47,7 @@ from ...transport.http import HttpFailure
 from ...transport.upstream_client import UpstreamAnswer, UpstreamClient
 from ..access_log import request_facts, traceparent_of_request
 from ..route_group import REQUEST_ID
+from .answer_end import AnswerEnd
 from .event_watch import EventWatch, usage_of_answer
 from .lost import lost_header, told_losses
 from .outgoing import Outgoing, outgoing, wants_usage
@@ -188,7 +189,7 @@ class PassingThrough:
             return _PassedStream(asked, opened, line, watch)
         lost = opened.said.lost
         body = opened.body
-        line.heard(usage_of_answer(body) or Usage())
+        line.heard(opened.usage, await off_loop(len(body), _end_of, body))
         if not opened.said.surface:
             dialect, tools = opened.dialect, asked.request.tools
             told = await off_loop(len(body), transcode, body, dialect, asked.dialect, kind="response", tools=tools)
@@ -321,9 +322,10 @@ class PassingThrough:
         if not asked.stream:
             body = await answer.read()
             await answer.close()
-            if usage_of_answer(body) is None:
+            usage = usage_of_answer(body)
+            if usage is None:
                 raise _garbled()
-            return _Opened(upstream, said, answer, dialect, body=body)
+            return _Opened(upstream, said, answer, dialect, body=body, usage=usage)
         watch = EventWatch(drops_usage=said.asks_usage and bool(said.surface))
         first, events = b"", bytearray()
         while not first:  # nothing is said to the client before there is something to say
@@ -351,6 +353,7 @@ class _Opened:
         answer: the rest of the answer.
         dialect: of the answer.
         body: the whole body; None where the answer comes in pieces.
+        usage: what the whole body tells of tokens.
         watch: has read the first events of a stream.
         first: these events.
         raw: these events as they came, before any of them was left out.
@@ -364,12 +367,14 @@ class _Opened:
         dialect: ApiDialect,
         *,
         body: bytes | None = None,
+        usage: Usage | None = None,
         watch: EventWatch | None = None,
         first: bytes = b"",
         raw: bytes = b"",
     ) -> None:
         self.upstream, self.said, self.answer, self.dialect = upstream, said, answer, dialect
         self.body, self.first, self.raw = body, first, raw
+        self.usage = usage or Usage()
         self.watch = watch or EventWatch()
 
 
@@ -383,6 +388,7 @@ class _Line:
         self._began, self._at = clock.monotonic(), clock.now()
         self._first_s = 0.0
         self._usage = Usage()
+        self._answer_end = AnswerEnd()
         self._is_over = False
         self._upstream: ModelUpstream | None = None
         self._answer: list[bytes] = []
@@ -416,9 +422,9 @@ class _Line:
         self._upstream = upstream
         self.tried += 1
 
-    def heard(self, usage: Usage) -> None:
-        """The upstream has told what it used."""
-        self._usage = usage
+    def heard(self, usage: Usage, end: AnswerEnd) -> None:
+        """The upstream has told what it used, and why it stopped."""
+        self._usage, self._answer_end = usage, end
 
     def keep(self, body: bytes) -> None:
         """A part of the answer goes out."""
@@ -456,6 +462,8 @@ class _Line:
             first_s=self._first_s,
             request_body=self._asked.body[:BODY_KEPT_BYTES_MAX] if keeps else b"",
             answer_body=b"".join(self._answer)[:BODY_KEPT_BYTES_MAX] if keeps else b"",
+            response_model=self._answer_end.model,
+            finish_reasons=self._answer_end.reasons,
             trace=self._trace,
         )
         if self._kept is not None:
@@ -499,7 +507,7 @@ class _PassedStream(Response):
             self._client.stop()
             await opened.answer.close()
             try:
-                self._line.heard(await off_loop(self._size, lambda: opened.watch.usage))
+                self._line.heard(await off_loop(self._size, lambda: opened.watch.usage), opened.watch.end)
             finally:
                 self._line.end(end, 200)
 
@@ -574,6 +582,12 @@ class _PassedStream(Response):
             return last
         broken = error or ModelUnavailable("the answer broke off")
         return last + _last_event(dialect.encoder().fail(broken))
+
+
+def _end_of(body: bytes) -> AnswerEnd:
+    end = AnswerEnd()
+    end.read(body)
+    return end
 
 
 def _last_event(wire: bytes) -> bytes:
