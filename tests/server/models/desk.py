@@ -17,6 +17,7 @@ from actum.core.message import Reply
 from actum.core.model import Request
 from actum.core.stored.key import new_key
 from actum.policy.rules import Rules
+from actum.runs.given_tools import Toolish
 from actum.runs.runner import Runner
 from actum.server.access import Access
 from actum.server.api.api import Api, GivenAgents
@@ -68,7 +69,7 @@ class Desk(Struct, frozen=True):
 @asynccontextmanager
 async def desk(
     script: Script,
-    tools: Sequence[Callable[..., object]] = (),
+    tools: Sequence[Toolish] = (),
     *,
     policy: Rules | None = None,
     path: Path | None = None,
@@ -79,6 +80,7 @@ async def desk(
     passing: Mapping[str, ModelRoute] | None = None,
     limits: Limits | None = None,
     memory: Literal["user"] | None = None,
+    cite: Literal["mark", "strict"] | bool = False,
 ) -> AsyncIterator[Desk]:
     """A server with the agent `desk`, and keys: of `ann`, of `bob`, of `ann` who may also approve, of a program, of
     an `ann` of another tenant, and one that `ann` alone has. `passing` are models whose requests are passed on.
@@ -94,6 +96,7 @@ async def desk(
         instructions="You help.",
         limits=limits,
         memory=memory,
+        cite=cite,
     )
     runner = Runner(name="server", journal=agent.journal)
     api = Api(runner, GivenAgents({"desk": agent}), clock or SystemClock())

@@ -4,12 +4,13 @@ The whole answer is what the stream ends with, so there is one way to write eith
 as the next one begins; a call when it was said.
 
 Limits: no piece of a streamed reply tells of images and of items of hosted tools, so they are written at its end;
-`phase`, annotations and the like of its parts stand in the last event alone. Media other than images are described.
+`phase`, annotations and the like of its parts stand in the last event alone; a server that knows the annotations of a
+text while the text is told gives them with `annotate`. Media other than images are described.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, cast
 
 import msgspec
@@ -170,6 +171,27 @@ class ResponsesEncoder:
         for kind, fields in between:
             self._event(kind, output_index=place, item_id=item["id"], **fields)
         self._event("response.output_item.done", output_index=place, item=item)
+        return self._taken()
+
+    def annotate(self, annotations: Callable[[str], list[Json]]) -> bytes:
+        """Put annotations into all texts that were told; the events are for the text that is being told.
+
+        A text whose end was told already has its annotations in the last event alone.
+
+        Args:
+            annotations: of a text, as the API tells them.
+        """
+        for item in self._output:
+            for part in cast(list[Json], item["content"]) if item["type"] == "message" else ():
+                if isinstance(part, dict) and part["type"] == "output_text":
+                    part["annotations"] = annotations(str(part["text"]))
+        opened = self._said
+        if opened is not None and opened.is_refusal is False:
+            found = annotations("".join(opened.pieces))
+            opened.beside_part = {**opened.beside_part, "annotations": found}
+            for number, each in enumerate(found):
+                placed = {**_in_part(opened), "annotation_index": number}
+                self._event("response.output_text.annotation.added", **placed, annotation=each)
         return self._taken()
 
     def fail(self, error: ActumError) -> bytes:

@@ -1,4 +1,4 @@
-"""References as annotations of type `url_citation`, in the whole answers of Chat Completions and Responses. Pure.
+"""References as annotations of type `url_citation`, in the answers of Chat Completions and Responses. Pure.
 
 Sources: the reference of OpenAI's API for both, `annotations` of a message and of `output_text`.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....core.json import Json, JsonObject
+from ....core.json import Json
 from ....knowledge.citing.answer import places_cited
 from ....knowledge.citing.references import QuoteReference
 
 
 def annotations_of(text: str, references: Sequence[QuoteReference]) -> list[Json]:
-    """Where a text cites references.
+    """Where a text cites references, as the Responses API tells it.
 
     Args:
         text: the answer.
@@ -33,23 +33,7 @@ def annotations_of(text: str, references: Sequence[QuoteReference]) -> list[Json
     ]
 
 
-def annotate_message(body: JsonObject, references: Sequence[QuoteReference]) -> None:
-    """Put the annotations into the messages of a whole answer of Chat Completions."""
-    choices = body.get("choices")
-    for choice in choices if isinstance(choices, list) else ():
-        message = choice.get("message") if isinstance(choice, dict) else None
-        if isinstance(message, dict) and isinstance(text := message.get("content"), str):
-            found = annotations_of(text, references)
-            message["annotations"] = [
-                {"type": each.pop("type"), "url_citation": each} for each in found if isinstance(each, dict)
-            ]
-
-
-def annotate_output(response: JsonObject, references: Sequence[QuoteReference]) -> None:
-    """Put the annotations into the texts of a whole response of the Responses API."""
-    items = response.get("output")
-    for item in items if isinstance(items, list) else ():
-        parts = item.get("content") if isinstance(item, dict) else None
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, dict) and isinstance(text := part.get("text"), str):
-                part["annotations"] = annotations_of(text, references)
+def message_annotations(text: str, references: Sequence[QuoteReference]) -> list[Json]:
+    """Where a text cites references, as Chat Completions tells it; the arguments are as for `annotations_of`."""
+    found = annotations_of(text, references)
+    return [{"type": each.pop("type"), "url_citation": each} for each in found if isinstance(each, dict)]

@@ -14,6 +14,9 @@ The calls that the client is to make are told at the end, under ids that are mad
                         `cancelled`             for approval, or `incomplete`     for again, the status `failed`
     Messages            `max_tokens`            `pause_turn`                      an error
     Gemini              `MAX_TOKENS`, `OTHER`   `OTHER`                           an error
+
+Where the agent cites, Chat Completions and Responses tell what each `[1]` of the text leads to: with a whole answer,
+and at the end of a stream, since the quotes of a run are known when it ends.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from ....dialects.api.openai_chat.dialect import OpenAiChat
 from ....dialects.api.openai_responses.encoder import ResponsesEncoder
 from ....dialects.base import ApiDialect, Encoder
 from ..surface import MESSAGES, RESPONSES, Surface
-from .annotations import annotate_message, annotate_output
+from .annotations import annotations_of, message_annotations
 from .answer import Ending, Piece, Said, ServerCall, told_call
 from .failure import failure
 from .ids import AnswerRef, approval_id, call_id, server_call_id
@@ -110,7 +113,7 @@ class PlainWriter:
         self._created = created
         self._id = id_
         self._model = model
-        self._has_said = False
+        self._said: list[str] = []
         self._other = "length" if comments else "other"
         self._encoder: Encoder
         if isinstance(dialect, OpenAiChat):
@@ -125,9 +128,9 @@ class PlainWriter:
     def piece(self, piece: Piece) -> bytes:
         match piece:
             case Said(text, begins):
-                between = BREAK if begins and self._has_said else ""
-                self._has_said = True
-                return self._encoder.feed(TextDelta(between + text))
+                words = (BREAK if begins and self._said else "") + text
+                self._said.append(words)
+                return self._encoder.feed(TextDelta(words))
             case ServerCall() if self.comments:
                 return comment(_encode(told_call(piece)).decode())
             case _:
@@ -136,7 +139,7 @@ class PlainWriter:
     def end(self, ending: Ending) -> bytes:
         last = last_words(ending)
         words = self.piece(Said(last, begins=True)) if last else b""
-        return words + self._encoder.close(self._reply(ending, ""))
+        return words + self._encoder.close(self._cited(self._reply(ending, ""), "".join(self._said), ending))
 
     def fail(self, error: ActumError) -> bytes:
         return self._encoder.fail(error)
@@ -149,13 +152,15 @@ class PlainWriter:
         last = last_words(ending)
         reply = self._reply(ending, text + (BREAK if text and last else "") + last)
         if isinstance(self._dialect, OpenAiChat):
-            encoded = self._dialect.encode_reply(reply, created=self._created)
-            if not ending.references:
-                return encoded
-            body = msgspec.json.decode(encoded, type=dict[str, Json])
-            annotate_message(body, ending.references)
-            return _encode(body)
+            return self._dialect.encode_reply(self._cited(reply, reply.text, ending), created=self._created)
         return self._dialect.encode_reply(reply)
+
+    def _cited(self, reply: Reply, text: str, ending: Ending) -> Reply:
+        """The reply with the annotations of a text, where the API has them."""
+        if not ending.references or not isinstance(self._dialect, OpenAiChat):
+            return reply
+        annotations: Json = message_annotations(text, ending.references)
+        return msgspec.structs.replace(reply, extras={**reply.extras, "annotations": annotations})
 
     def _reply(self, ending: Ending, text: str) -> Reply:
         calls = [_client_call(ending.run_id, pending, "call") for pending in ending.calls]
@@ -273,6 +278,8 @@ class ResponsesWriter:
         only_approvals = ending.how == "waits" and all(pending.kind == "approval" for pending, _ in ending.waiting)
         last = "" if only_approvals else last_words(ending)
         words = self._encoder.feed(TextDelta(last)) if last else b""
+        if ending.references:
+            words += self._encoder.annotate(lambda text: annotations_of(text, ending.references))
         asked = b"".join([self._encoder.show(item) for item in self._asked(ending)])
         calls = [_client_call(ending.run_id, pending, "call") for pending in ending.calls]
         finish = "stop" if only_approvals else _finish(ending, "length")
@@ -293,8 +300,6 @@ class ResponsesWriter:
             return _encode(self._encoder.response)
         self.end(ending)
         response = self._encoder.response
-        if ending.references:
-            annotate_output(response, ending.references)
         return _encode(response | {"status": "in_progress"} if ending.how == "running" else response)
 
     def _item(self, made: ServerCall) -> JsonObject:
