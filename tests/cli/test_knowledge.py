@@ -99,3 +99,23 @@ def test_agents_whose_callers_can_not_read_what_they_have_are_told_with_the_comm
     assert let in run("knowledge", "show", "rules", "--json").stdout
     run(*let.split()[1:])
     assert "not all who may use this agent" not in run("config", "check").stderr
+
+
+def test_published_agents_whose_callers_can_not_read_what_they_have_are_told_as_well(run: Run) -> None:
+    Path("docs").mkdir()
+    Path("docs/travel.md").write_text("# Travel\n\nA hotel may cost 120 euros.\n")
+    Path("actum.toml").write_text('journal = "runs.db"\nmodel = "embedded"\n')
+    assert "not all who may use this agent" not in run("config", "check").stderr
+    assert not Path("runs.db").exists()
+    Path("helper.yaml").write_text('actum: agent/1\nname: helper\ntools: ["knowledge:rules"]\nroles: [guests]\n')
+    published = run("agents", "publish", "helper.yaml")
+    assert published.exit_code == 0, published.output
+    run("knowledge", "add", "rules", "docs", "--reader", "role:staff")
+    let = "actum knowledge readers rules role:staff role:guests"
+    assert (
+        f"helper: not all who may use this agent can read the collection rules: {let}" in run("config", "check").stderr
+    )
+    assert let in run("doctor", "--json").stdout
+    assert let in run("knowledge", "show", "rules").stderr
+    run("agents", "unpublish", "helper")
+    assert "not all who may use this agent" not in run("config", "check").stderr

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -27,10 +28,11 @@ from ..call.limits.limits import Limits
 from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextProblem, fields_differ
 from ..core.errors import UsageError
 from ..core.json import JsonObject
-from ..core.stored.definitions import checked_name, reference
+from ..core.stored.definitions import Publication, checked_name, reference
 from ..core.tool import named_tools
 from ..knowledge.citing.sources import ADDRESS
 from ..knowledge.collections import checked_name as checked_collection
+from ..knowledge.unread import KnowingAgent, knowing_agent
 from ..memory.memory import MemoryWord
 from ..protocols.definition_text import read_struct
 from ..protocols.plain_text import plain
@@ -184,6 +186,21 @@ def tool_reference(tool: str) -> tuple[str, int | None]:
     if tool.startswith(ADDRESS):
         return ADDRESS + checked_collection(tool.removeprefix(ADDRESS)), None
     return reference(tool)
+
+
+def published_knowing(publications: Iterable[Publication]) -> list[KnowingAgent]:
+    """The published agents that have collections as tools, with who may use each.
+
+    Args:
+        publications: of agents. A text that is no agent of this version is left out.
+    """
+    found: list[KnowingAgent] = []
+    for each in publications:
+        with suppress(BadText):
+            agent = read_agent(each.text)
+            known = knowing_agent(each.name, agent.tools, users=agent.users, roles=agent.roles)
+            found += [known] if known is not None else []
+    return found
 
 
 def _check_tool_choice(agent: AgentDefinition) -> None:

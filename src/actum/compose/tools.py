@@ -19,7 +19,7 @@ from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..features.feature import FeatureOn
 from ..knowledge.browsing.browser import Browser, KnowledgeTool
-from ..knowledge.unread import KnowingAgent
+from ..knowledge.unread import KnowingAgent, knowing_agent
 from ..runs.given_tools import Toolish, sort_out
 from ..sandbox.jail import Jail
 from ..toolsets.code import code_tools
@@ -80,14 +80,11 @@ def knowing_agents(settings: Settings) -> list[KnowingAgent]:
     Args:
         settings: with the tables of the agents.
     """
-    found: list[KnowingAgent] = []
-    for name, table in settings.agents.items():
-        tools = [each for each in settings.of_agents[name].tools if isinstance(each, str)]
-        collections = tuple(each.removeprefix(KNOWLEDGE) for each in tools if each.startswith(KNOWLEDGE))
-        if collections:
-            callers = (*(f"role:{role}" for role in table.roles), *(f"user:{user}" for user in table.users))
-            found.append(KnowingAgent(name, collections, callers))
-    return found
+    agents = [
+        knowing_agent(name, settings.of_agents[name].tools, users=table.users, roles=table.roles)
+        for name, table in settings.agents.items()
+    ]
+    return [each for each in agents if each is not None]
 
 
 def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, egress: Egress) -> list[Toolish]:

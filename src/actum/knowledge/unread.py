@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+
+from .citing.sources import ADDRESS
 
 
 class KnowingAgent(Struct, frozen=True):
@@ -28,7 +31,7 @@ class UnreadCollection(Struct, frozen=True):
     Attributes:
         agent: the name of the agent.
         collection: the name of the collection.
-        command: lets them read it.
+        command: lets them read it; safe to give to a shell, whatever a published text calls its callers.
     """
 
     agent: str
@@ -37,6 +40,24 @@ class UnreadCollection(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.agent}: not all who may use this agent can read the collection {self.collection}"
+
+
+def knowing_agent(
+    agent: str, tools: Iterable[object], *, users: Sequence[str], roles: Sequence[str]
+) -> KnowingAgent | None:
+    """An agent with the collections among its tools; None where there are none.
+
+    Args:
+        agent: its name.
+        tools: its tools, as settings and texts name them.
+        users, roles: who may use the agent; both empty for everybody.
+
+    >>> knowing_agent("desk", ["add", "knowledge:rules"], users=["bob"], roles=["staff"])
+    KnowingAgent(agent='desk', collections=('rules',), callers=('role:staff', 'user:bob'))
+    """
+    named = [each for each in tools if isinstance(each, str) and each.startswith(ADDRESS)]
+    callers = (*(f"role:{role}" for role in roles), *(f"user:{user}" for user in users))
+    return KnowingAgent(agent, tuple([each.removeprefix(ADDRESS) for each in named]), callers) if named else None
 
 
 def unread(
@@ -61,6 +82,6 @@ def unread(
             continue
         has_patterns = any(sign in caller for caller in missing for sign in "*?[")
         wanted = ["all"] if not each.callers or has_patterns else [*readers, *missing]
-        command = f"actum knowledge readers {collection} {' '.join(wanted)}"
+        command = shlex.join(["actum", "knowledge", "readers", collection, *wanted])
         found.append(UnreadCollection(each.agent, collection, command))
     return found

@@ -100,6 +100,22 @@ async def test_for_those_who_may_not_read_it_a_collection_does_not_exist() -> No
         assert (await it.ask("GET", f"{PLACE}/search?query=hotel", who="reader")).status_code == 404
 
 
+async def test_the_owner_is_told_which_published_agents_have_callers_that_can_not_read_it() -> None:
+    async with application() as it:
+        text = 'actum: agent/1\nname: desk\ntools: ["knowledge:rules"]\nroles: ["x; reboot"]\n'
+        for tenant in ("", "north"):  # the agents of another tenant are nobody's business
+            name = f"desk{tenant}"
+            await it.journal.definitions.save("agent", name, text.replace("desk", name), 0, tenant=tenant)
+            await it.journal.definitions.publish("agent", name, tenant=tenant)
+        await it.journal.definitions.save("agent", "old", "knowledge:rules of another version", 0)
+        await it.journal.definitions.publish("agent", "old")
+        await it.ask("POST", "/v1/knowledge", {"name": "rules", "readers": ["role:staff"]}, who="writer")
+        command = "actum knowledge readers rules role:staff 'role:x; reboot'"
+        told = {"agent": "desk", "collection": "rules", "command": command}
+        for who, found in {"writer": [told], "root": [told], "reader": []}.items():
+            assert (await it.ask("GET", PLACE, who=who)).json()["unread"] == found, who
+
+
 class BankWithRules(Bank):
     """Tools, one of them over a collection."""
 

@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
+from ...agents.declared import AGENT, published_knowing
 from ...core.errors import PermissionDenied, UnknownName, UsageError
+from ...core.identity import Identity
 from ...core.json import JsonObject
 from ...core.language.sentence import Sentence
+from ...core.process.worker_thread import off_loop
 from ...core.visible import on_one_line, visible
 from ...features.command import AnswerText, Command, CommandOption, ListColumn
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ...journal.lists import read_cursor, write_cursor
+from ...knowledge.citing.sources import ADDRESS
 from ...knowledge.collections import (
     NAME_PATTERN,
     READER_PATTERN,
@@ -39,7 +43,7 @@ from ...knowledge.jailed_reader import DOCUMENT_BYTES_MAX
 from ...knowledge.problems import PROBLEMS
 from ...knowledge.search import FOUND, FOUND_MAX, FoundPassage, search
 from ...knowledge.tables import CollectionRow, DocumentRow
-from ...knowledge.unread import UnreadCollection, unread
+from ...knowledge.unread import KnowingAgent, UnreadCollection, unread
 from ...runs.administration import put_on_record
 from .examples import ASKED_AT
 from .fields import Cursor, Limit, ListPart
@@ -169,8 +173,8 @@ class CollectionDetails(CollectionInfo, frozen=True, kw_only=True):
 
     Attributes:
         problems: the documents that can not be found, with the reasons.
-        unread: the agents of the settings that have the collection and whose callers can not all read it; told to those
-            alone who may change the collection.
+        unread: the agents, of the settings and published, that have the collection and whose callers can not all read
+            it; told to those alone who may change the collection.
     """
 
     problems: tuple[DocumentInfo, ...] = ()
@@ -215,9 +219,17 @@ async def get_collection(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
         found = await named(api.journal, caller, name)
         rows = await documents_of(api.journal, caller, name)
     problems = tuple(_document(each) for each in rows if each.problem)
-    agents = [each for each in api.knowing if caller.may_change(found) and asked.who.may_use("agent", each.agent)]
+    agents = await _knowing(api, asked.who, name) if caller.may_change(found) else []
     wrong = tuple(unread(agents, found.name, found.owner, readers_of(found)))
     return ApiReply(CollectionDetails(**_fields(found, caller), problems=problems, unread=wrong))
+
+
+async def _knowing(api: Api, who: Identity, name: str) -> list[KnowingAgent]:
+    """The agents that have a collection, of those that a caller may know: of the settings, and published."""
+    published = await api.journal.definitions.mentioning(AGENT, ADDRESS + name, tenant=who.tenant)
+    size = sum([len(each.text) for each in published])
+    found = [*api.knowing, *await off_loop(size, published_knowing, published)]
+    return [each for each in found if who.may_use("agent", each.agent)]
 
 
 async def change_readers(api: Api, asked: ApiRequest[None, ReadersBody]) -> ApiReply:
