@@ -9,17 +9,23 @@ import pytest
 
 from actum import Agent, ToolCall
 from actum.agents.attached import SHORT_CHARS
+from actum.agents.options import AgentOptions
 from actum.browser import Browser
 from actum.core.call import MediaPart
+from actum.core.clock import SystemClock
 from actum.core.errors import UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Journal
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, UserMessage
+from actum.core.run.record import Started
+from actum.core.run.task import TaskOptions
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.knowledge.citing.references import checked, references_in
 from actum.storage.sqlite import SQLiteJournal
+from actum.tasks.attempt import attempt
+from actum.tasks.queue import TaskQueue
 from actum.testing import ScriptedModel
 from tests.knowledge import files as made
 
@@ -103,3 +109,31 @@ async def test_two_of_one_name_are_told_apart_and_one_that_can_not_be_read_begin
     photo = MediaPart("image/png", b"png", name="a.png")
     _, model = await asked(MemoryJournal(), files=(photo,))
     assert any(isinstance(part, MediaPart) for part in heard(model)[0].content)
+
+
+class OneAgent:
+    """Builds one agent, as a worker does."""
+
+    def __init__(self, agent: Agent[str]) -> None:
+        self._agent = agent
+
+    async def build(self, started: Started) -> Agent[str]:
+        assert started.agent == self._agent.name
+        return self._agent
+
+
+async def test_a_queued_question_has_its_document_in_the_process_that_answers_it(tmp_path: Path) -> None:
+    asking = SQLiteJournal(tmp_path / "runs.db")
+    options = AgentOptions(principal="ann", conversation="c", attachments=(file("lease.md", LEASE),))
+    desk = Agent(ScriptedModel([]), name="desk", cite="mark", journal=asking)
+    queue = TaskQueue(asking, clock=SystemClock(), home="desk.py")
+    task = await queue.accept_run(desk, "When may I leave?", TaskOptions(), options)
+    await asking.close()
+    journal = SQLiteJournal(tmp_path / "runs.db")
+    model = ScriptedModel([Reply.of(calls=[ToolCall("c", QUOTE[0], dict(QUOTE[1]))]), "In three months [1]."])
+    worker = OneAgent(Agent(model, name="desk", cite="mark", journal=journal))
+    await attempt(journal, worker, task.run_id, clock=SystemClock(), worker="w1")
+    (reference,) = await checked(journal, task.run_id, references_in(RunState(await journal.read(task.run_id))))
+    assert (reference.verified, reference.address) == (True, "attachment:lease.md")
+    assert "The period of notice is three months." in heard(model)[0].text
+    await journal.close()
