@@ -440,6 +440,8 @@ class AgentExecutor:
         return response
 
     async def _to_its_end(self, answering: Answering, pieces: list[Piece]) -> Ending:
+        if self._api.work.get(answering.run_id) is not None:  # nobody reads along, so the record is read at the end
+            await self._moved(answering.run_id, answering.who)
         async for happening in self.happenings(answering):
             if isinstance(happening, Ending):
                 return happening
