@@ -144,7 +144,7 @@ async def test_an_agent_is_made_tried_published_changed_elsewhere_rolled_back_an
     await page.goto(page.url.partition("/agents")[0] + "/agents?query=HELP")
     await expect(page.get_by_role("table", name="Agents").get_by_role("row")).to_have_count(2)
     await page.get_by_role("searchbox", name="Search").fill("nobody is called so")
-    await expect(page.get_by_text("No agent fits.")).to_be_visible()
+    await expect(page.get_by_text("There is no agent here.")).to_be_visible()
     await page.evaluate("localStorage['actum.language'] = 'zh'")
     await page.goto(page.url.partition("/agents")[0] + "/agents/helper")
     await expect(page.get_by_role("combobox", name="模型")).to_be_visible()
