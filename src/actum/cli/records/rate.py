@@ -116,7 +116,5 @@ async def latest_run(journal: Journal) -> str:
             if run.kind in ("agent", "workflow") and run.status != "forgotten":
                 return run.run_id
         if not page.next:
-            raise UnknownName(
-                "there is no run {wanted!r} in this journal: `actum runs list` shows those there are", wanted="last"
-            )
+            raise UnknownName("you have no run yet that could be rated: those of experiments do not count")
         cursor = page.next
