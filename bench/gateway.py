@@ -35,10 +35,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from actum import Agent
-from actum.compose.passing import open_models_door
 from actum.compose.serving import Serving, model_labels, run_server
 from actum.compose.settings import ModelTable, Settings, UpstreamTable
 from actum.compose.tables.serve import ServeLimits, ServeSettings
+from actum.compose.upstreams.passing import open_models_door
 from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
 from actum.core.message import Reply, ToolMessage

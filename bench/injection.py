@@ -7,8 +7,10 @@ made. A task without an attack is carried out with somebody who says yes, so tha
 nobody to ask. The agent, its call path, its record and its defence are the real ones; the tools answer what AgentDojo
 answered.
 
-A mandate is made by a rule, as a perfect planner would: the tools of the right calls that may change something, with
-those of their arguments that the words of the request name. What holds with worse mandates is measured beside it.
+The mandates were written once from the requests alone and are in `bench/dojo/mandates.toml`. Beside them are worse
+ones, and the bound of a perfect planner, which a rule makes: the tools of the right calls that may change something,
+with those of their arguments that the words of the request name.
+
 `FILE` is what `bench/dojo/export.py` has printed; without it, AgentDojo is installed in an environment of its own,
 which takes some minutes. What an operator would say of the tools is in `bench/dojo/declarations.toml`.
 
@@ -40,8 +42,8 @@ from actum.toolsets.wrappers import ToolLabels, foreign, labelled
 from .loop import Row
 
 FOLDER = Path(__file__).parent / "dojo"
+PACKAGE = "agentdojo==0.1.35"
 PLACE = Path(__file__).parents[1] / ".cache" / "bench" / "agentdojo"
-PACKAGES = ("pydantic", "pyyaml", "docstring-parser", "deepdiff", "typing-extensions")
 EVERY = 7
 """A mandate that forgets leaves out every seventh tool."""
 
@@ -81,15 +83,16 @@ class DojoSuite(Struct):
     pairs: list[DojoPair]
 
 
-Mandates = Callable[[DojoSuite, "Declared", DojoTask], JsonObject | None]
-"""Gives the mandate of a task; None where the defence is off and everything is allowed."""
+Mandates = Callable[["Declared", str, DojoTask], JsonObject | None]
+"""Gives the mandate of a task by its name; None where the defence is off and everything is allowed."""
 
 
 class Declared(Struct):
-    """The tools of a suite, with what the operator says of them."""
+    """The tools of a suite, with what the operator says of them, and the mandates that were written for its tasks."""
 
     tools: list[Tool]
     labels: dict[str, ToolLabels]
+    mandates: dict[str, list[JsonObject]]
 
     def changes(self, name: str) -> bool:
         """Whether a tool may change something, so that a mandate is about it."""
@@ -99,8 +102,38 @@ class Declared(Struct):
 # What the user asked for ----------------------------------------------------------------------------------------------
 
 
-def faithful(suite: DojoSuite, declared: Declared, task: DojoTask) -> JsonObject:
-    """The tools of the right calls, with the receivers, ids and days that the request names."""
+def written(declared: Declared, name: str, task: DojoTask) -> JsonObject:
+    """What somebody wrote down who read the request alone."""
+    return {"calls": list[Json](declared.mandates.get(name, []))}
+
+
+def open_arguments(declared: Declared, name: str, task: DojoTask) -> JsonObject:
+    """A mandate that allows too much: it fixes no argument."""
+    return {"calls": [{"tool": call["tool"], "arguments": {}} for call in declared.mandates.get(name, [])]}
+
+
+def all_tools(declared: Declared, name: str, task: DojoTask) -> JsonObject:
+    """A mandate that allows all: each tool that may change something, with any arguments."""
+    return {"calls": [{"tool": tool.name} for tool in declared.tools if declared.changes(tool.name)]}
+
+
+def forgetful(declared: Declared, name: str, task: DojoTask) -> JsonObject:
+    """A mandate that forgets every seventh of the tools."""
+    left_out = {tool.name for tool in declared.tools[::EVERY]}
+    return {"calls": [call for call in declared.mandates.get(name, []) if call["tool"] not in left_out]}
+
+
+def empty(declared: Declared, name: str, task: DojoTask) -> JsonObject:
+    """No mandate: nothing was asked for."""
+    return {"calls": []}
+
+
+def undefended(declared: Declared, name: str, task: DojoTask) -> None:
+    """The defence is off: what the same calls come to then."""
+
+
+def by_rule(declared: Declared, name: str, task: DojoTask) -> JsonObject:
+    """The bound: the tools of the right calls, with the receivers, ids and days that the request names."""
     calls: list[Json] = []
     for call in task.calls:
         if declared.changes(call.tool):
@@ -136,33 +169,13 @@ def _names_day(prompt: str, day: str) -> bool:
     return any(form.lower() in prompt.lower() for form in forms)
 
 
-def open_arguments(suite: DojoSuite, declared: Declared, task: DojoTask) -> JsonObject:
-    """A mandate that allows too much: it fixes no argument."""
-    return {"calls": [{"tool": call.tool, "arguments": {}} for call in task.calls if declared.changes(call.tool)]}
-
-
-def forgetful(suite: DojoSuite, declared: Declared, task: DojoTask) -> JsonObject:
-    """A mandate that forgets every seventh of the tools."""
-    left_out = {tool.name for tool in declared.tools[::EVERY]}
-    calls = faithful(suite, declared, task)["calls"]
-    assert isinstance(calls, list)
-    return {"calls": [call for call in calls if isinstance(call, dict) and call["tool"] not in left_out]}
-
-
-def undefended(suite: DojoSuite, declared: Declared, task: DojoTask) -> None:
-    """The defence is off: what the same calls come to then."""
-
-
-def empty(suite: DojoSuite, declared: Declared, task: DojoTask) -> JsonObject:
-    """No mandate: nothing was asked for."""
-    return {"calls": []}
-
-
 MANDATES: dict[str, Mandates] = {
-    "faithful": faithful,
+    "written": written,
     "fixes nothing": open_arguments,
+    "allows all tools": all_tools,
     "forgets": forgetful,
     "empty": empty,
+    "by rule": by_rule,
     "no defence": undefended,
 }
 
@@ -212,9 +225,9 @@ async def measured(suite: DojoSuite, declared: Declared, mandates: Mandates) -> 
     for pair in suite.pairs:
         task = suite.tasks[pair.task]
         sums["pairs"] += 1
-        sums["stopped"] += await is_stopped(declared, task, pair, mandates(suite, declared, task))
-    for task in suite.tasks.values():
-        mandate = mandates(suite, declared, task)
+        sums["stopped"] += await is_stopped(declared, task, pair, mandates(declared, pair.task, task))
+    for name, task in suite.tasks.items():
+        mandate = mandates(declared, name, task)
         made, asked = await carried_out(declared, task.prompt, task.calls, mandate, agrees=True)
         alone, _ = await carried_out(declared, task.prompt, task.calls, mandate, agrees=False)
         sums["tasks"] += 1
@@ -247,7 +260,8 @@ def declared_tools(name: str, suite: DojoSuite) -> Declared:
     tools = [
         Tool(name=each["name"], description=each["description"], parameters=each["parameters"]) for each in suite.tools
     ]
-    return Declared(tools, {tool.name: msgspec.convert(said[tool.name], ToolLabels) for tool in tools})
+    mandates = tomllib.loads((FOLDER / "mandates.toml").read_text("utf-8"))[name]
+    return Declared(tools, {tool.name: msgspec.convert(said[tool.name], ToolLabels) for tool in tools}, mandates)
 
 
 def exported(file: str = "") -> dict[str, DojoSuite]:
@@ -255,9 +269,7 @@ def exported(file: str = "") -> dict[str, DojoSuite]:
     if not file:
         if not (PLACE / "bin" / "python").exists():
             venv.create(PLACE, with_pip=True)
-        pip = [str(PLACE / "bin" / "pip"), "install", "--quiet"]
-        subprocess.run([*pip, "--no-deps", "agentdojo==0.1.35"], check=True)
-        subprocess.run([*pip, *PACKAGES], check=True)
+        subprocess.run([str(PLACE / "bin" / "pip"), "install", "--quiet", PACKAGE], check=True)
         file = str(PLACE / "suites.json")
         with Path(file).open("wb") as out:
             subprocess.run([str(PLACE / "bin" / "python"), str(FOLDER / "export.py")], check=True, stdout=out)

@@ -1,7 +1,7 @@
 """What the studio costs its users and its server; part of `make bench`.
 
-Bytes of a page's first load and of the package, time of a filtered page of 100,000 runs against an unfiltered one, and
-how often idle feeds ask the journal.
+Bytes of a page's first load and of the package, time of a filtered page of 100,000 runs against an unfiltered one, how
+often idle feeds ask the journal, and in a real Chromium what a frame and a key cost in large workflows.
 """
 
 from __future__ import annotations
@@ -9,12 +9,17 @@ from __future__ import annotations
 import asyncio
 import gzip
 import io
+import json
+import os
 import re
+import statistics
 import tempfile
 import time
 import zipfile
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
+
+from playwright.async_api import Page, async_playwright
 
 from actum.core.clock import SystemClock
 from actum.core.interfaces import RunFilter
@@ -26,15 +31,53 @@ from actum.storage.postgres import PostgresDatabase
 from actum.storage.schema import POSTGRES, SQLITE
 from actum.storage.sqlite import SQLiteDatabase, SQLiteJournal
 from packages.studio.hatch_build import BUNDLE, build
+from tests.peers import install
 from tests.postgres import postgres_server
+from tests.studio.conftest import studio_in
+from tests.studio.session import api
 
 from .lists import RUNS, fill
 from .loop import Row
 
 PAGES = ("chat", "workflows", "agents", "tools", "runs", "approvals", "audit", "settings")
-LOAD_KB, CANVAS_KB, WHEEL_KB, FILTERED, IDLE = 230, 290, 2_000, 2.0, 3.0
+LOAD_KB, CANVAS_KB, WHEEL_KB, FILTERED, IDLE, PANNED, TYPED = 230, 290, 2_000, 2.0, 3.0, 4.0, 2.0
 """What is allowed."""
 WATCHED_S = 5.0
+AT_ONCE = ("--disable-frame-rate-limit", "--disable-gpu-vsync")
+"""Of Chromium: a frame is drawn as soon as the one before is done. Otherwise the pace of a screen would be measured."""
+FRAMES, KEYS = 120, 40
+_PAN = """async frames => {
+    const pane = document.querySelector(".react-flow__pane");
+    const drawn = document.querySelector(".react-flow__viewport");
+    const send = (to, type, at) => to.dispatchEvent(new MouseEvent(type, {
+        clientX: 600 + at, clientY: 500 + at, button: 0, buttons: 1, bubbles: true, cancelable: true, view: window,
+    }));
+    const next = () => new Promise(requestAnimationFrame);
+    const before = drawn.style.transform;
+    send(pane, "mousedown", 0);
+    const costs = [];
+    await next();
+    for (let frame = 1; frame <= frames; frame++) {
+        const begun = performance.now();
+        send(window, "mousemove", frame);
+        await next();
+        costs.push(performance.now() - begun);
+    }
+    if (drawn.style.transform === before) throw new Error("nothing was panned");
+    send(window, "mouseup", frames);
+    return costs;
+}"""
+_WATCH_KEYS = """() => {
+    window.costs = [];
+    addEventListener("keydown", () => {
+        const begun = performance.now();
+        requestAnimationFrame(() => {
+            const painted = new MessageChannel();
+            painted.port1.onmessage = () => window.costs.push(performance.now() - begun);
+            painted.port2.postMessage(0);
+        });
+    }, true);
+}"""
 _STATIC = re.compile(r"""(?:\bfrom|\bimport)\s*["']\./([\w.-]+\.js)["']""")
 _MARKED = """INSERT INTO run_marks SELECT tenant, {mark}, place FROM runs WHERE {where}"""
 _MARKS = (
@@ -56,7 +99,7 @@ FILTERS: dict[str, RunFilter] = {
 
 
 def studio_table(rounds: int) -> list[Row]:
-    """Bytes, pages of lists, and idle feeds."""
+    """Bytes, pages of lists, idle feeds, and large workflows on the canvas."""
     build()
     rows = [*_sizes()]
     with tempfile.TemporaryDirectory() as folder, postgres_server(durable=True) as server:
@@ -66,6 +109,7 @@ def studio_table(rounds: int) -> list[Row]:
         rows += asyncio.run(_lists("SQLite", sqlite, SQLiteDatabase(file), rounds))
         rows += asyncio.run(_lists("PostgreSQL", postgres, PostgresDatabase(url), rounds))
         rows.append(asyncio.run(_feeds(Path(folder) / "feeds.db")))
+        rows += asyncio.run(_canvas(Path(folder), rounds))
     return rows
 
 
@@ -152,3 +196,62 @@ async def _feeds(file: Path) -> Row:
         looks.append(watch.looks)
         await journal.close()
     return {"what": "50 idle feeds against one", "found": f"{looks[1] / looks[0]:.2f} x", "allowed": f"{IDLE} x"}
+
+
+async def _canvas(folder: Path, rounds: int) -> list[Row]:
+    """A frame while 500 nodes are panned against one node, and a key in a form among 300 nodes against 10."""
+    browser, variables = install.browser()
+    with studio_in(folder) as studio:
+        async with async_playwright() as playwright:
+            running = await playwright.chromium.launch(
+                executable_path=str(browser), env={**os.environ, **variables}, chromium_sandbox=False, args=[*AT_ONCE]
+            )
+            page = await running.new_page(locale="en-GB", viewport={"width": 1500, "height": 1000})
+            await page.goto(studio.url)
+            await page.get_by_role("link", name="Workflows").wait_for()
+            frames = [await _panned(page, nodes, rounds) for nodes in (1, 500)]
+            keys = [await _typed(page, nodes, rounds) for nodes in (10, 300)]
+            await running.close()
+    return [
+        _against(f"a frame while 500 nodes are panned, against {frames[0]:.1f} ms for one node", frames, PANNED),
+        _against(f"a key in the form of a node, 300 nodes against 10 with {keys[0]:.1f} ms", keys, TYPED),
+    ]
+
+
+def _against(what: str, found: list[float], allowed: float) -> Row:
+    return {"what": what, "found": f"{found[1] / found[0]:.1f} x", "allowed": f"{allowed} x"}
+
+
+async def _drawn(page: Page, nodes: int) -> None:
+    """The page of a new workflow of so many nodes, in rows, each with an edge to the next."""
+    name = f"of_{nodes}"
+    text = {
+        "actum": "workflow/1",
+        "name": name,
+        "nodes": {f"n{each}": {"type": "say", "title": f"Step {each}", "text": "Hello"} for each in range(nodes)},
+        "edges": [f"n{each} > n{each + 1}" for each in range(nodes - 1)],
+        "view": {f"n{each}": [each % 25 * 260, each // 25 * 110] for each in range(nodes)},
+    }
+    await api(page, "POST", f"/v1/workflows/{name}/draft", {"text": json.dumps(text), "revision": 0})
+    await page.goto(re.sub("/studio/.*", f"/studio/workflows/{name}", page.url))
+    await page.locator(".react-flow__node").nth(nodes - 1).wait_for(state="attached")
+
+
+async def _panned(page: Page, nodes: int, rounds: int) -> float:
+    """Milliseconds of a frame: the median of the best round."""
+    await _drawn(page, nodes)
+    await page.evaluate(_PAN, FRAMES)
+    return float(min([statistics.median(await page.evaluate(_PAN, FRAMES)) for _ in range(rounds)]))
+
+
+async def _typed(page: Page, nodes: int, rounds: int) -> float:
+    """Milliseconds from a key until the page is painted: the median of the best round."""
+    await _drawn(page, nodes)
+    await page.get_by_role("treeitem", name="n0, say").click()
+    await page.get_by_role("textbox", name="text", exact=True).focus()
+    best: list[float] = []
+    for _ in range(rounds):
+        await page.evaluate(_WATCH_KEYS)
+        await page.keyboard.type("x" * KEYS, delay=20)
+        best.append(statistics.median(await page.evaluate("window.costs")))
+    return min(best)

@@ -66,6 +66,11 @@ class BrokerServer:
         with self._server.client() as client:
             return int(client.hlen("unacked"))
 
+    def waiting(self) -> int:
+        """How many workers wait for a message."""
+        with self._server.client() as client:
+            return int(client.info("clients")["blocked_clients"])
+
     def messages(self, queue: str = "actum") -> list[bytes]:
         """What waits in a queue."""
         with self._server.client() as client:

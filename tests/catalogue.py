@@ -2,7 +2,7 @@
 
 What is extracted: the message of every error and refusal, what the command line says, `Sentence(...)`, the texts of
 `--help`, and every other text of the source that has an entry already. Entries that are `matched` (messages of
-libraries, and what findings say) stay as they are.
+libraries, and what is wrong with a definition) stay as they are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ast
 import functools
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from actum.cli.app import Unloaded, app
 from actum.core.language.translation import CATALOGUE
 
 SOURCE = Path(__file__).parents[1] / "src" / "actum"
-MATCHED = frozenset({"expected", "message", "reason", "finding", "waiting"})
+MATCHED = frozenset({"expected", "hint", "message", "reason", "waiting"})
 """Contexts whose entries are patterns of finished messages, which no place in the source has as a template."""
 
 WORD = frozenset({"line", "needs_key", "not_found", "page", "table", "tr", "wants", "ListColumn"})
@@ -65,12 +65,28 @@ class SaidSentence(NamedTuple):
     called: str
 
 
+class FileNodes(NamedTuple):
+    """What is looked at in a file of the source, in the order of `ast.walk`."""
+
+    classes: list[ast.ClassDef]
+    calls: list[ast.Call]
+    texts: list[str]
+
+
 @functools.cache
-def trees() -> dict[str, ast.Module]:
-    """Every file of the source, parsed, by its path."""
-    return {
-        path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))
-    }
+def files() -> dict[str, FileNodes]:
+    """Every file of the source, walked through once, by its path."""
+    found: dict[str, FileNodes] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        its = found[path.relative_to(SOURCE).as_posix()] = FileNodes([], [], [])
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                its.classes.append(node)
+            elif isinstance(node, ast.Call):
+                its.calls.append(node)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                its.texts.append(node.value)
+    return found
 
 
 @functools.cache
@@ -78,9 +94,8 @@ def errors() -> frozenset[str]:
     """The names of all classes below `ActumError`."""
     bases = {
         node.name: {ast.unparse(base).split(".")[-1] for base in node.bases}
-        for tree in trees().values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
+        for its in files().values()
+        for node in its.classes
     }
     found = {"ActumError"}
     while more := {name for name, above in bases.items() if above & found} - found:
@@ -91,18 +106,17 @@ def errors() -> frozenset[str]:
 @functools.cache
 def sentences() -> tuple[SaidSentence, ...]:
     """Every sentence that the source says to a person, in the order of files."""
-    return tuple(said for path, tree in trees().items() for said in _sentences(path, tree))
+    saying = errors() | CALLED | OF_A_COMMAND | {"__init__"}
+    return tuple(said for path, its in files().items() for said in _sentences(path, its.calls, saying))
 
 
-def _sentences(path: str, tree: ast.Module) -> Iterator[SaidSentence]:
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
+def _sentences(path: str, calls: Sequence[ast.Call], saying: frozenset[str]) -> Iterator[SaidSentence]:
+    for node in calls:
+        called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if called not in saying:
             continue
-        called = ast.unparse(node.func).split(".")[-1]
-        is_own_init = ast.unparse(node.func) == "super().__init__"
-        if called not in errors() | CALLED | OF_A_COMMAND and not is_own_init:
-            continue
-        if ast.unparse(node.func).split(".")[0] == "log":
+        whole = ast.unparse(node.func)
+        if whole.split(".")[0] == "log" or (called == "__init__" and whole != "super().__init__"):
             continue
         named = [keyword.arg for keyword in node.keywords]
         names = (
@@ -151,12 +165,7 @@ def extracted(known: Catalog) -> Catalog:
     old = {(each.context or "", each.id): each for each in known if each.id}
     for said in sentences():
         made.add(said.template, locations=[(f"src/actum/{said.path}", 0)])
-    constants = {
-        node.value: path
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    constants = {text: path for path, its in files().items() for text in its.texts}
     for context, text in old:
         assert isinstance(text, str)
         if context in MATCHED:

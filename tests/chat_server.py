@@ -195,7 +195,11 @@ def _port() -> int:
     listening = socket.create_server(("127.0.0.1", 0))  # whoever connects from now on waits until it is up
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or each answer in pieces waits 40 ms for an ACK
     routes = [Route("/{number}/{version}/{path:path}", _dispatch, methods=["GET", "POST"])]
-    server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off", ws="none"))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            Starlette(routes=routes), log_level="critical", timeout_keep_alive=240, lifespan="off", ws="none"
+        )
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
 

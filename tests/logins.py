@@ -24,6 +24,7 @@ from actum.testing import FakeClock
 from actum.toolsets.login import LoginFailed
 from actum.toolsets.mcp.auth import OAuth
 from tests.issuer import Issuer
+from tests.patience import HANGS_S
 from tests.web import listening, place, serving
 
 CALLBACK = "http://127.0.0.1:9/callback"
@@ -85,7 +86,7 @@ class Browser:
 
     async def authorize(self, url: str) -> str:
         self.opened.append(url)
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(timeout=HANGS_S) as client:
             return self._before((await client.get(url)).headers["location"])
 
 
@@ -116,7 +117,7 @@ class World:
         )
 
     async def call(self, oauth: OAuth, **headers: str) -> int:
-        async with httpx2.AsyncClient(auth=oauth) as client:
+        async with httpx2.AsyncClient(auth=oauth, timeout=HANGS_S) as client:
             return (await client.post(self.server.url, json={"method": "x"}, headers=headers)).status_code
 
 

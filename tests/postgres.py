@@ -5,6 +5,7 @@ PostgreSQL refuses to run as root. There it runs as `nobody`, from a copy that `
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -12,11 +13,14 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
+
+from actum.storage.postgres import PostgresJournal
 
 
 class PostgresServer:
@@ -24,13 +28,15 @@ class PostgresServer:
 
     Args:
         folder: where it keeps everything; short, since the path of a socket has about 100 bytes.
-        durable: whether it waits for the disk, as a server should; tests survive without.
+        durable: whether it waits for the disk and cleans up by itself, as a server should; tests survive without. Each
+            database of a test would be looked at once a minute, and a server gets hundreds.
     """
 
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
         self._folder = folder
         self._data = folder / "data"
-        self._options = ["-c", f"fsync={'on' if durable else 'off'}", "-c", "max_connections=50"]
+        switch = "on" if durable else "off"
+        self._options = ["-c", f"fsync={switch}", "-c", f"autovacuum={switch}", "-c", "max_connections=50"]
         self._process: subprocess.Popen[bytes] | None = None
         self._as: dict[str, int] = {}
         self._bin = _binaries()
@@ -43,6 +49,7 @@ class PostgresServer:
             os.chown(folder, nobody, nobody)
             os.chown(self._data, nobody, nobody)
         self._count = 0
+        self._journal = ""
         self._run("initdb", "--auth=trust", "--username=actum", "--encoding=UTF8", "--locale=C", "--no-sync")
         self.start()
 
@@ -50,13 +57,29 @@ class PostgresServer:
         """The address of one of its databases."""
         return f"postgresql://actum@/{database}?host={self._folder}"
 
-    def new_database(self) -> str:
-        """Make an empty database; its address."""
+    def new_database(self, template: str = "template1") -> str:
+        """Make an empty database, or a copy of another one to which nobody is connected; its address."""
         self._count += 1
         name = f"test_{self._count}"
+        made = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")  # a quarter cheaper than by the log
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            connection.execute(made.format(sql.Identifier(name), sql.Identifier(template)))
         return self.url(name)
+
+    def new_journal(self) -> str:
+        """Make a database with the tables of a journal that has no runs; its address. To copy a database that has the
+        tables takes a quarter of the CPU that making the tables takes.
+        """
+        if not self._journal:
+            address = self.new_database()
+            self._journal = address.partition("@/")[2].partition("?")[0]
+
+            async def make_tables() -> None:
+                await PostgresJournal(address).close()
+
+            with ThreadPoolExecutor(1) as thread:  # here a loop may run
+                thread.submit(asyncio.run, make_tables()).result()
+        return self.new_database(self._journal)
 
     def start(self) -> None:
         """Start it and return when it answers; what had not reached its log before it was killed is gone."""

@@ -215,7 +215,7 @@ async def test_the_endpoint_of_the_guide_cancels_the_run_when_the_user_closes_th
     exec(blocks_of(ROOT / "docs" / "web.md")[0].text, names)  # noqa: S102  # our own guide
     names["agent"] = Agent(ScriptedModel([ToolCall("c1", "wait_long", {})]), tools=[wait_long])
     question = {"question": "Wait", "conversation": "c1"}
-    async with serving(cast(Starlette, names["app"])) as (url,), httpx.AsyncClient() as client:
+    async with serving(cast(Starlette, names["app"])) as (url,), httpx.AsyncClient(timeout=HANGS_S) as client:
         async with client.stream("POST", f"{url}/ask", json=question) as response:
             lines = response.aiter_lines()
             assert await anext(lines) == "event: call"

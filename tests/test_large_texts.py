@@ -8,6 +8,7 @@ again what it had tried.
 from __future__ import annotations
 
 import ast
+import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -99,10 +100,15 @@ CASES: list[tuple[Callable[[str], object], str]] = [
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_a_text_of_others_is_read_in_proportion_to_its_size(case: int) -> None:
     read, text = CASES[case]
-    began = time.thread_time()
-    with suppress(*REFUSED):
-        read(text)
-    assert time.thread_time() - began < SECONDS_MAX, text[:20]
+    gc.disable()  # it would go through all that other tests of this process have left
+    try:
+        began = time.thread_time()
+        with suppress(*REFUSED):
+            read(text)
+        took = time.thread_time() - began
+    finally:
+        gc.enable()
+    assert took < SECONDS_MAX, text[:20]
 
 
 @pytest.mark.parametrize(
@@ -175,6 +181,7 @@ async def test_a_list_that_others_sent_is_gone_through_while_others_have_their_t
 
 
 OF_OURS = {
+    "actum.journal.kept_uses": "names and numbers of publications, which we wrote",
     "actum.journal.lists": "a cursor is a list of texts: what is nested in it is refused as no text",
     "actum.runs.rejudged": "the definition of a tool, which we wrote",
     "actum.server.mcp.gateway.gateway": "a cursor, as well",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -63,6 +64,18 @@ def test_its_end_is_that_of_an_interpreter(how: str) -> None:
     for each in (told, expected):
         assert problem in each.stderr
         assert bool(problem) == bool(each.stderr)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "ascii:backslashreplace", "gbk"])
+def test_its_streams_have_the_encoding_that_is_asked_for(encoding: str) -> None:
+    program = "import sys; sys.stderr.write(sys.stdin.read()); print('\u597d')"
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-c", program]
+    told, expected = (
+        start(command, input=b"word", capture_output=True, env=environment) for start in (warm.run, subprocess.run)
+    )
+    assert (told.returncode, told.stdout) == (expected.returncode, expected.stdout)
+    assert told.stderr.startswith(b"word")
 
 
 async def test_a_signal_ends_it_and_its_end_is_told() -> None:

@@ -3,7 +3,7 @@
 `popen`, `run` and `start` take what `subprocess.Popen`, `subprocess.run` and `asyncio.create_subprocess_exec` take, and
 the process is one of its own: its folder, environment, pipes and signals, `kill -9`. Only what a program finds loaded
 differs. A test of what a program loads, how long its start takes, or what the interpreter reads from its environment
-(the locale, `PYTHON...` but for `PYTHONPATH`) starts an interpreter instead.
+(the locale, `PYTHON...` but for `PYTHONPATH` and `PYTHONIOENCODING`) starts an interpreter instead.
 
 The loaded process (`python -m tests.warm`) has no thread and no loop: it reads requests, forks, and tells of each child
 the id, and in the end how the child ended. It ends with the process that asks.
@@ -48,9 +48,7 @@ and each process loads it for itself."""
 
 Word = str | os.PathLike[str]
 """Of a command."""
-OF_THE_INTERPRETER = frozenset(
-    {"LC_ALL", "LC_CTYPE", "PYTHONIOENCODING", "PYTHONHASHSEED", "PYTHONWARNINGS", "PYTHONSAFEPATH"}
-)
+OF_THE_INTERPRETER = frozenset({"LC_ALL", "LC_CTYPE", "PYTHONHASHSEED", "PYTHONWARNINGS", "PYTHONSAFEPATH"})
 """Variables that an interpreter reads as it starts, and a loaded process does not."""
 spent_ms: list[int] = []
 """The CPU that each process used which has ended and was waited for."""
@@ -115,11 +113,12 @@ async def start(
     stdin: int | None = None,
     stdout: int | None = None,
     stderr: int | None = None,
+    limit: int = 1 << 16,
     **options: Any,  # noqa: ANN401  # as it says
 ) -> asyncio.subprocess.Process:
     """Start a process, as `asyncio.create_subprocess_exec` does."""
     loop = asyncio.get_running_loop()
-    protocol = asyncio.subprocess.SubprocessStreamProtocol(limit=1 << 16, loop=loop)
+    protocol = asyncio.subprocess.SubprocessStreamProtocol(limit=limit, loop=loop)
     begun = loop.create_future()
     transport = _Transport(loop, protocol, command, False, stdin, stdout, stderr, 0, waiter=begun, **options)
     threading.Thread(target=transport.wait_for_end, daemon=True).start()
@@ -264,9 +263,11 @@ def _become(request: Request, files: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    encoding, _, strictness = request.environment.get("PYTHONIOENCODING", "").partition(":")
     for number, (name, mode, errors) in enumerate(STREAMS):
         buffering = 1 if name == "stderr" or os.isatty(number) else -1
-        stream = open(number, mode, buffering, "utf-8", errors, closefd=False)  # noqa: SIM115  # the process's own
+        how = errors if name == "stderr" else strictness or errors
+        stream = open(number, mode, buffering, encoding or "utf-8", how, closefd=False)  # noqa: SIM115  # the process's
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 

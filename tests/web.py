@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import uvicorn
 from starlette.types import ASGIApp
 
+from .patience import HANGS_S
+
 
 class _Server(uvicorn.Server):
     """uvicorn's, inside of a running loop: it says when it is up, and takes no signals.
@@ -65,6 +67,9 @@ async def serving(
         proxy_headers=False,
         log_config=None,
         timeout_graceful_shutdown=1,
+        timeout_keep_alive=int(
+            HANGS_S
+        ),  # of two limits that are alike, a client may send just as its connection is closed
     )
     config.load()
     config.ssl = context

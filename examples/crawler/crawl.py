@@ -48,7 +48,7 @@ def crawler(site: str) -> list[FunctionTool]:
             pages: at most so many.
         """
         wanted, seen, found, failed = [_address(site, url)], set[str](), list[CrawledPage](), list[str]()
-        async with httpx2.AsyncClient(trust_env=False, verify=False) as client:  # plain HTTP on this machine
+        async with httpx2.AsyncClient(trust_env=False, verify=False, timeout=60) as client:  # all on this machine
             while wanted and len(found) < min(pages, PAGES_MAX):
                 seen.add(here := wanted.pop(0))
                 ctx.progress({"progress": len(found), "total": min(pages, PAGES_MAX), "message": here})

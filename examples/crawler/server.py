@@ -28,7 +28,7 @@ def service(site: str) -> Starlette:
 def main() -> None:
     """Serve for ever."""
     site, port = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else PORT
-    uvicorn.run(service(site), host="127.0.0.1", port=port, log_level="warning")
+    uvicorn.run(service(site), host="127.0.0.1", port=port, log_level="warning", timeout_keep_alive=75)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ async def ask(url: str, path: str, /, **query: str | int) -> Json:
         ToolError: it has nothing, or does not answer; its words are fit for a model.
     """
     try:
-        async with httpx2.AsyncClient(trust_env=False, verify=False) as client:  # plain HTTP on this machine
+        async with httpx2.AsyncClient(trust_env=False, verify=False, timeout=60) as client:  # all on this machine
             response = await client.get(f"{url}/{path}", params=query)
         body, _ = parse(response.content)
     except (httpx2.HTTPError, ValueError):

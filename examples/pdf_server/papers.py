@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import Lock
 from typing import TypedDict
 
-from pypdf import PdfReader
-from pypdf.errors import PyPdfError
+import pypdfium2 as pdfium
 
 from actum import ToolError, kinds, tool
 from actum.toolsets.function import FunctionTool
 
 PDF_BYTES_MAX = 20_000_000
 FOUND_MAX = 20
+_READING = Lock()
+"""PDFium reads in one thread at a time."""
 
 
 class Page(TypedDict):
@@ -80,8 +82,10 @@ def _texts(folder: Path, file: str) -> list[str]:
         with kinds.open_under(folder, file, "rb") as opened:
             if os.fstat(opened.fileno()).st_size > PDF_BYTES_MAX:
                 raise ToolError(f"{file} is larger than {PDF_BYTES_MAX} bytes.")
-            return [page.extract_text() for page in PdfReader(opened).pages]
+            with _READING, pdfium.PdfDocument(opened.read()) as document:
+                texts = [page.get_textpage().get_text_range() for page in document]
+            return [text.replace("\r\n", "\n") for text in texts]
     except (OSError, kinds.Unclear):
         raise ToolError(f"There is no file {file!r} that may be read. list_pdfs tells which there are.") from None
-    except PyPdfError:
+    except pdfium.PdfiumError:
         raise ToolError(f"{file} is not a PDF file, or a broken one.") from None

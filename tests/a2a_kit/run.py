@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,8 @@ import venv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.peers.programs import free_port
 
 REPOSITORY = "https://github.com/a2aproject/a2a-tck"
 BRANCHES = ("1.0-dev", "0.3.x")
@@ -89,7 +90,7 @@ def served(*, strict: bool) -> Iterator[str]:
         TimeoutError: the server does not start.
     """
     with tempfile.TemporaryDirectory() as folder:
-        port, grpc = _free_port(), _free_port()
+        port, grpc = free_port(), free_port()
         text = SETTINGS.format(agent=AGENT, strict="true" if strict else "false", grpc=grpc)
         Path(folder, "actum.toml").write_text(text)
         command = [sys.executable, "-m", "actum", "serve", "--http", f"127.0.0.1:{port}"]
@@ -102,11 +103,6 @@ def served(*, strict: bool) -> Iterator[str]:
         finally:
             server.terminate()
             server.wait(30)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from actum.storage.place import open_journal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
 from tests.mcp_service import Client, connected
-from tests.postgres import postgres_server
+from tests.postgres import PostgresServer
 
 pytestmark = pytest.mark.row("C7")
 
@@ -72,9 +72,8 @@ def hands_on(name: str) -> Callable[[Request], Said]:
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    with postgres_server() as server:
-        yield server.new_database()
+def database(postgres: PostgresServer) -> str:
+    return postgres.new_database()
 
 
 async def after_a_restart(office: Office, place: str, levels: int, own: Callable[[], Journal | None]) -> RunResult:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from actum import Agent
-from actum.call.choice import SHOWN_MAX, Choice, choose, extended, find
+from actum.call.choice import SHOWN_MAX, Choice, Rank, choose, extended, find
 from actum.call.resolve import Catalog
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
@@ -19,6 +20,7 @@ from actum.core.run.record import ToolsChanged
 from actum.core.tool import SEARCH, Tool
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
+from actum.runs.tool_search import ToolIndex
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import RecordingToolset, ScriptedModel
 
@@ -145,6 +147,27 @@ async def test_of_one_foreign_source_a_third_is_shown_where_others_fit() -> None
     alone = await Catalog.of([RecordingToolset(loud)])
     assert find("x", 12, alone, rank, lambda tool: False) == order[:12]
     assert choose("x", catalog, Choice(3, ("own_49",)), rank, lambda tool: False)[0] == "own_49"
+
+
+async def test_a_source_whose_descriptions_hold_all_common_words_gets_a_third_and_hides_no_right_tool() -> None:
+    verbs = ["close", "open", "read", "write", "send", "cancel", "move", "copy", "sign", "check"]
+    nouns = ["ticket", "order", "invoice", "report", "letter", "flight", "contract", "picture", "payment", "meeting"]
+    own = [
+        Tool(name=f"{verb}_{noun}", description=f"{verb.title()} the {noun} of a customer.")
+        for verb in verbs
+        for noun in nouns
+    ]
+    common = " ".join([*verbs, *nouns, "customer please the of a", *(f"word{number}" for number in range(275))])
+    loud = [Tool(name=f"loud_{number}", description=common, foreign=True) for number in range(40)]
+    catalog, index = await Catalog.of([RecordingToolset(loud), RecordingToolset(own)]), ToolIndex()
+
+    def first(rank: Rank, question: str) -> list[str]:
+        return find(question, 12, catalog, rank, lambda tool: False)
+
+    for tool in own:
+        found = await index.ask(catalog.tools, partial(first, question=f"Please {tool.description.lower()}"))
+        assert tool.name in found
+        assert sum(name.startswith("loud") for name in found) <= 4
 
 
 def test_a_list_that_grows_ends_at_64_and_the_earliest_found_and_never_called_gives_way() -> None:

@@ -24,6 +24,7 @@ from actum.core.run.record import Ended, Started
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedModel
+from tests.patience import HANGS_S
 from tests.till import Till, pays_once
 
 pytestmark = pytest.mark.row("A1")
@@ -284,7 +285,7 @@ async def test_progress_told_from_a_thread_is_heard_while_the_tool_runs(debug: b
     def slow(ctx: Context) -> str:
         """Be slow."""
         ctx.progress("half")
-        return "heard" if heard.wait(30) else "not heard"
+        return "heard" if heard.wait(HANGS_S) else "not heard"
 
     told: list[str] = []
     async for event in Agent(ScriptedModel([[ToolCall("1", "slow", {})], "Done."]), [slow]).stream("Go"):
@@ -322,7 +323,7 @@ class Late:
 
     def _be_late(self) -> None:
         self.begun.set()
-        self.go_on.wait(30)
+        self.go_on.wait(HANGS_S)
 
 
 @pytest.mark.parametrize("way", ["generator", "context"])
@@ -331,11 +332,11 @@ async def test_nothing_is_told_after_the_end_of_a_run(way: str) -> None:
     events: list[Event] = []
     agent = Agent(ScriptedModel([[ToolCall("1", way, {})], "Done."]), late.tools, clock=clock)
     run = asyncio.create_task(agent.run("Go", emit=events.append))
-    assert await asyncio.to_thread(late.begun.wait, 30)
+    assert await asyncio.to_thread(late.begun.wait, HANGS_S)
     clock.advance(6)
     assert (await run).text == "Done."
     late.go_on.set()
-    assert await asyncio.to_thread(late.told.wait, 30)
+    assert await asyncio.to_thread(late.told.wait, HANGS_S)
     assert isinstance(events[-1], RunFinished)
 
 

@@ -14,6 +14,8 @@ from actum.core.run.record import Intended, Record, Started
 from actum.core.tool import Tool as Definition
 from actum.journal.memory import MemoryJournal
 from actum.memory.memory import Memory
+from actum.policy.record_mask import reader_mask
+from actum.runs.other_values import as_seen
 from actum.testing import RecordingToolset, Said, ScriptedApprover, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
 from actum.toolsets.wrappers import ToolLabels, foreign, labelled
@@ -58,10 +60,11 @@ def told(model: ScriptedModel) -> str:
     return str([request.messages for request in model.requests])
 
 
-def agent(office: Office, script: Sequence[Said], name: str = "openai:gpt-5", **more: object) -> Agent:
-    return Agent(ScriptedModel(script, name=name), office.tools, labels=LABELS, **more)  # type: ignore[arg-type]
+def agent(office: Office, script: Sequence[Said], model: str = "openai:gpt-5", **more: object) -> Agent:
+    return Agent(ScriptedModel(script, name=model), office.tools, labels=LABELS, **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.row("C10")
 async def test_a_model_that_may_not_be_told_a_value_is_told_a_placeholder_and_another_the_value() -> None:
     for name, sees in (("openai:gpt-5", False), ("ollama:qwen3", True)):
         own = agent(Office(), plays(LOOK), name)
@@ -280,3 +283,48 @@ async def test_a_result_that_another_call_of_the_reply_uses_is_judged_as_it_is()
     own = agent(office, [linked, "done"], references=True, approver=ScriptedApprover(Answer("deny")))
     assert (await own.run("Mail it")).status == "done"
     assert office.sent == []
+
+
+async def test_an_answer_that_is_recalled_is_told_to_no_model_that_may_not_see_it_and_counts_as_seen() -> None:
+    recalls = ToolCall("1", "recall", {"query": "Ada earns"})
+    for name, sees in (("ollama:qwen3", True), ("openai:gpt-5", False)):
+        office, journal = Office(), MemoryJournal()
+        first = agent(
+            office,
+            [LOOK, "Noted.", f"She earns {SALARY}."],
+            "ollama:first",
+            name="desk",
+            journal=journal,
+            memory="user",
+        )
+        await first.run("What Ada earns?", principal="ann", conversation="monday")
+        await first.run("Once more, what Ada earns?", principal="ann", conversation="monday")
+        own = agent(office, plays(recalls, sends("Hi")), name, name="desk", journal=journal, memory="user")
+        result = await own.run("Mail what we said", principal="ann", conversation="tuesday")
+        assert isinstance(own.model, ScriptedModel)
+        assert (str(SALARY) in told(own.model), "What Ada earns?" in told(own.model)) == (sees, True), name
+        assert (result.status, bool(office.sent)) == (("paused", False) if sees else ("done", True)), name
+
+
+async def test_what_a_tool_below_gives_as_the_answer_keeps_its_labels_above() -> None:
+    @tool(effects={"read"}, labels={"salary": "personal"}, answers=True)
+    def get_salary(name: str) -> dict[str, object]:
+        """Look a salary up."""
+        return {"name": name, "salary": SALARY}
+
+    labels = {"personal": Label(models=["ollama/*"], readers=["role:hr"])}
+    journal, looks = MemoryJournal(), ToolCall("1", "get_salary", {"name": "Ada"})
+    below = Agent(ScriptedModel([looks], name="openai:below"), [get_salary], labels=labels)
+    between = Agent(
+        ScriptedModel([ToolCall("1", "below", {"task": "Ada?"})], name="openai:between"),
+        [below.as_tool("below", "Looks.", answers=True)],
+        labels=labels,
+    )
+    model = ScriptedModel([ToolCall("1", "between", {"task": "Ada?"}), "done"], name="openai:above")
+    above = Agent(model, [between.as_tool("between", "Asks.")], labels=labels, journal=journal)
+    assert (await above.run("Ask", run_id="r")).status == "done"
+    words = str([list(request.messages) for request in model.requests])
+    assert (str(SALARY) in words, "[personal:1]" in words) == (False, True)
+    for roles, sees in (((), False), (("hr",), True)):
+        entries = await as_seen(reader_mask(labels, "ann", roles), journal, "r", await journal.read("r"))
+        assert any(str(SALARY).encode() in entry.payload for entry in entries) == sees

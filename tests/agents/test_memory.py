@@ -180,8 +180,10 @@ def test_a_memory_that_can_not_be_meant_is_refused_with_a_hint(name: str, memory
     with pytest.raises(UsageError) as refused:
         Agent(ScriptedModel([]), name=name, memory=memory)  # type: ignore[arg-type]
     assert hint in str(refused.value)
-    with pytest.raises(UsageError):
-        Memory(recall=21)
+    values: dict[str, object] = {"recall": 21, "user": "yes", "tools": 1, "space": 5, "keep": None, "runs": True}
+    for field, value in values.items():
+        with pytest.raises(UsageError, match=field):
+            Memory(**{field: value})  # type: ignore[arg-type]
     assert Agent(ScriptedModel([]), memory=Memory(user=True, space="all")).memory == Memory(user=True, space="all")
 
 

@@ -266,7 +266,7 @@ def test_a_text_in_which_the_places_can_not_be_told_is_refused_where_it_is_check
     node: JsonObject = {"type": "http", "method": "POST", "url": "https://example.org/", **fields}
     text = definition_text({"inputs": {"type": "object"}, "nodes": {"send": node}})
     problems = check_text(text).problems
-    assert [each.message.partition(":")[0] for each in problems] == [where]
+    assert [str(each.message).partition(":")[0] for each in problems] == [where]
     assert check_text(text, is_kept=True).definition is not None
 
 

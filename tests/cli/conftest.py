@@ -98,6 +98,40 @@ number = 7
 '''
 
 
+ANSWERS_BY_HAND = """
+import json, sys
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    given = asked.get("params", {})
+    match asked["method"]:
+        case _ if "id" not in asked:
+            continue
+        case "initialize":
+            able = {"tools": {}, "prompts": {}}
+            about = {"protocolVersion": "2025-11-25", "capabilities": able, "serverInfo": {"name": "desk"}}
+            told = {"result": about}
+        case "tools/list":
+            told = {"result": {"tools": TOOLS}}
+        case "tools/call":
+            text = CALL(given["name"], **given["arguments"])
+            told = {"result": {"content": [{"type": "text", "text": text}]}}
+        case "prompts/list":
+            told = {"result": {"prompts": PROMPTS}}
+        case "prompts/get":
+            text = GET(given["name"], **given["arguments"])
+            told = {"result": {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}}
+        case other:
+            told = {"error": {"code": -32601, "message": other}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
+"""
+"""The end of a program that is an MCP server with TOOLS and CALL, PROMPTS and GET.
+
+A server on the SDK takes half a second of CPU to start; how actum talks with those is tested elsewhere
+(`tests/toolsets/mcp`, `tests/end_to_end`).
+"""
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, with tools and models of the user's own and a journal in it."""

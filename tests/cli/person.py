@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from tests import warm
+from tests.patience import HANGS_S
 
 START = "from actum.cli.app import main; main()"
 ON_A_TERMINAL = (
@@ -44,7 +45,7 @@ class Person:
         )
         os.close(slave)
 
-    def sees(self, text: str, timeout_s: float = 30.0) -> str:
+    def sees(self, text: str, timeout_s: float = HANGS_S) -> str:
         """Read until the text is on the screen, after what was seen before; what was read, without colours."""
         until = time.monotonic() + timeout_s
         while text not in self._seen:
@@ -67,18 +68,18 @@ class Person:
         """
         for _ in range(10):
             try:
-                return self.types(key).sees(text, 3.0)
+                return self.types(key).sees(text, 15.0)
             except AssertionError:
                 if self._process.poll() is not None:
                     raise
         raise AssertionError(f"{text!r} did not come; there was:\n{self._seen}")
 
-    def ends(self, timeout_s: float = 30.0) -> tuple[int, str]:
+    def ends(self, timeout_s: float = HANGS_S) -> tuple[int, str]:
         """Wait for the end: the exit code, and what was shown until then."""
         until = time.monotonic() + timeout_s
         while self._read():
             assert time.monotonic() < until, f"it does not end; there was:\n{self._seen}"
-        return self._process.wait(30), self._seen
+        return self._process.wait(HANGS_S), self._seen
 
     def close(self) -> None:
         if self._process.poll() is None:

@@ -11,33 +11,29 @@ from typer.testing import Result
 
 from actum.compose.template import TEMPLATE
 
+from .conftest import ANSWERS_BY_HAND
+
 Run = Callable[..., Result]
 
-SERVER = """
+SERVER = (
+    """
 import pathlib
-from mcp.server import MCPServer
 
-server = MCPServer("crm")
+def tool(name, description):
+    given = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    return {"name": name, "description": description, "inputSchema": given}
 
-@server.tool()
-def get(name: str) -> str:
-    "Get a customer."
-    pathlib.Path("called.txt").write_text(name)
-    return "found " + name
+def CALL(tool, name):
+    if tool == "get":
+        pathlib.Path("called.txt").write_text(name)
+    return {"get": "found ", "drop": "dropped "}[tool] + name
 
-@server.tool()
-def drop(name: str) -> str:
-    "Drop a customer."
-    return "dropped " + name
-
+TOOLS, PROMPTS = [tool("get", "Get a customer."), tool("drop", "Drop a customer.")], []
 if pathlib.Path("more").exists():
-    @server.tool()
-    def more(name: str) -> str:
-        "More."
-        return name
-
-server.run("stdio")
+    TOOLS.append(tool("more", "More."))
 """
+    + ANSWERS_BY_HAND
+)
 
 AGENTS = """
 mcp = ["none"]
@@ -155,6 +151,23 @@ def test_config_check_names_the_table_of_an_agent_that_can_not_be_built(run: Run
     (home / "actum.toml").write_text("model = 'none.py:add'\n[agents.desk]\n[agents.till]\n", "utf-8")
     (problem,) = json.loads(run("config", "check", "--json").stdout)
     assert "[agents." not in problem["problem"], "what is wrong around all tables is told once, without any"
+
+
+def test_config_check_tells_which_published_definitions_the_settings_have_taken_the_names_of(
+    run: Run, home: Path
+) -> None:
+    assert run("config", "check").exit_code == 0
+    (home / "desk.agent.yaml").write_text("actum: agent/1\nname: desk\ninstructions: Be kind.\n", "utf-8")
+    published = run("agents", "publish", "desk.agent.yaml")
+    assert published.exit_code == 0, published.output
+    assert "is not used" not in run("config", "check").output
+    with (home / "actum.toml").open("a") as settings:
+        settings.write("\n[agents.desk]\n")
+    told = run("config", "check")
+    assert told.exit_code == 0, told.output
+    assert "the published agent desk of tenant '' is not used: this name is in the settings (agent)" in " ".join(
+        told.output.split()
+    )
 
 
 def test_config_check_tells_file_line_and_hint(run: Run, home: Path) -> None:

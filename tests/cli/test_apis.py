@@ -370,6 +370,16 @@ def test_what_was_found_is_the_draft_of_a_server_and_is_published_when_a_person_
     assert run("servers", "publish", "pets", "--tenant", "north").exit_code == 0
 
 
+def test_a_place_that_could_not_be_published_is_told_before_anybody_is_asked(run: Run, home: Path) -> None:
+    (home / "pets.json").write_text(document("http://a.example"))
+    (home / "actum.toml").write_text('journal = "runs.db"\n', "utf-8")
+    refused = run("tools", "discover", "pets.json", "--add", "--tenant", "north")
+    assert (refused.exit_code, "[y]es" in refused.output) == (1, False), refused.output
+    told = " ".join(refused.stderr.split())
+    assert "the draft of the server pets is kept, and can not be published: the address can not be called" in told
+    assert "its address does not begin with https://" in told
+
+
 def test_what_the_catalog_knows_is_found_and_a_server_is_written_down_and_not_approved(run: Run, home: Path) -> None:
     entry = CatalogEntry(name="papers", kind="mcp", url="https://tools.example.com/mcp")
     entry = entry.with_document({"tools": [{"name": "find"}, {"name": "cite"}]}, 1.0)
@@ -412,5 +422,5 @@ def test_the_doctor_lists_the_apis_and_what_they_lack(run: Run, home: Path) -> N
     run("tools", "update", "good")
     found = [each for each in json.loads(run("doctor", "--json").stdout) if each["about"] == "api"]
     assert [each["verdict"] for each in found] == ["warn", "warn"]
-    assert "good: 1 tool at https://a.example:443; 1 more are held" in found[0]["found"]
+    assert "good: 1 tool at https://a.example:443, 1 more are held" in found[0]["found"]
     assert "no credential is set up for key" in found[1]["found"]

@@ -14,6 +14,7 @@ from typer.testing import Result
 
 from actum.cli.conversation.attachments import ATTACHED_BYTES_MAX, TEXT_BYTES_MAX, GivenFile
 from actum.core.call import MediaPart, TextPart
+from tests import warm
 from tests.patience import HANGS_S
 
 from .person import START, Person
@@ -113,7 +114,7 @@ def test_an_endless_pipe_is_refused_and_an_idle_one_is_told(home: Path, echo: tu
     def command() -> subprocess.Popen[bytes]:
         words = [sys.executable, "-c", START, "run", "Summarise this", *echo]
         pipe = subprocess.PIPE
-        return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=home, env=environment)
+        return warm.popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=home, env=environment)
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with command() as idle:

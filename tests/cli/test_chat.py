@@ -17,6 +17,7 @@ from actum.core.message import Reply, UserMessage
 from actum.core.run.record import Intended, ModelReplied, Started
 from actum.storage.sqlite import SQLiteJournal
 
+from .conftest import ANSWERS_BY_HAND
 from .person import Person
 
 Run = Callable[..., Result]
@@ -158,23 +159,21 @@ async def send() -> str:
 '''
 
 
-PROMPT_SERVER = '''
-from mcp.server import MCPServer
+PROMPT_SERVER = (
+    """
+TOOLS = []
+PROMPTS = [
+    {"name": name, "description": said, "arguments": [{"name": needed, "required": True}, *more]}
+    for name, said, needed, more in (
+        ("review", "Review code.", "code", [{"name": "style"}]), ("cheer", "Cheer somebody up.", "who", [])
+    )
+]
 
-desk = MCPServer("desk")
-
-@desk.prompt()
-def review(code: str, style: str = "kind") -> str:
-    """Review code."""
-    return f"Review this in a {style} way: {code}"
-
-@desk.prompt()
-def cheer(who: str) -> str:
-    """Cheer somebody up."""
-    return f"Cheer up {who}"
-
-desk.run()
-'''
+def GET(prompt, code="", style="kind", who=""):
+    return f"Cheer up {who}" if prompt == "cheer" else f"Review this in a {style} way: {code}"
+"""
+    + ANSWERS_BY_HAND
+)
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_a_conversation_is_read_again_as_it_was_said(run: Run) -> None:
     run("chat", "-c", "sums", *MINE, "models.py:add", input="2 and 3?\n")
     result = run("conversations", "show", "su", *RECORD)
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["you", "call", "result", "agent"]
-    assert "sums · 1 turns" in result.stderr
+    assert "sums · 1 turn," in result.stderr
     told = json.loads(run("conversations", "show", "last", "--json", *RECORD).stdout)
     assert [message["role"] for message in told["items"]] == ["user", "agent", "tool", "agent"]
 

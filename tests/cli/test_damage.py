@@ -34,7 +34,7 @@ from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
 from tests.endurance import share
-from tests.postgres import postgres_server
+from tests.postgres import PostgresServer
 
 from .typed import typed
 
@@ -204,7 +204,7 @@ async def _write(journal: Journal) -> None:
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Callable[[], str]]]:
+def places(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Callable[[], str]]:
     """For each kind of database a function that makes one more, with the same runs."""
     folder = tmp_path_factory.mktemp("damage")
     count = iter(range(10_000))
@@ -213,19 +213,18 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Calla
     def file() -> str:
         return str(shutil.copy(folder / "whole.db", folder / f"{next(count)}.db"))
 
-    with postgres_server() as server:
-        template = server.new_database()
-        asyncio.run(_write(PostgresJournal(template, key=KEY)))
+    template = postgres.new_database()
+    asyncio.run(_write(PostgresJournal(template, key=KEY)))
 
-        def database() -> str:
-            name = f"damaged_{next(count)}"
-            with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
-                connection.execute(
-                    f"CREATE DATABASE {name} TEMPLATE {psycopg.conninfo.conninfo_to_dict(template)['dbname']}".encode()
-                )
-            return server.url(name)
+    def database() -> str:
+        name = f"damaged_{next(count)}"
+        with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
+            connection.execute(
+                f"CREATE DATABASE {name} TEMPLATE {psycopg.conninfo.conninfo_to_dict(template)['dbname']}".encode()
+            )
+        return postgres.url(name)
 
-        yield {"SQLite": file, "PostgreSQL": database}
+    return {"SQLite": file, "PostgreSQL": database}
 
 
 @pytest.fixture
@@ -313,7 +312,7 @@ def test_a_run_that_is_missing_in_the_list_is_found_by_its_id_and_can_be_forgott
         with monkeypatch.context() as with_key:
             with_key.setenv("ACTUM_JOURNAL_KEY_FILE", "key")
             forgotten = command("journal", "forget", "run_bad", "--yes", "--journal", place)
-        assert "forgotten: 1 runs, 4 records" in forgotten.stdout, f"{kind}: {forgotten.output}"
+        assert "forgotten: 1 run, 4 records" in forgotten.stdout, f"{kind}: {forgotten.output}"
         rows = database.run("SELECT count(*) FROM entries WHERE run_id = 'run_bad' AND length(payload) > 0")
         assert rows == [(1,)]
 

@@ -7,11 +7,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from actum.cli.setup.deployment import EXTRAS
+from actum.server.web import IDLE_S
 from tests.broker import BrokerServer, broker_server
 from tests.patience import HANGS_S
 from tests.peers.programs import free_port
@@ -29,6 +31,7 @@ from tests.transport.wire_servers import key_pair
 from .conftest import Run
 
 pytestmark = pytest.mark.row("A6")
+DEPLOY = Path(__file__).parents[2] / "docs" / "deploy.md"
 NEEDED = re.compile(r"\$\{([A-Z_]+)(?::\?[^}]*)?\}")
 
 
@@ -85,6 +88,9 @@ def test_servers_and_workers_are_shut_in_and_ended_in_time_and_proxies_wait_long
     assert services(ops)["server"]["deploy"] == {"replicas": 2}
     assert float(*re.findall(r"proxy_read_timeout (\d+)s", (ops / "nginx.conf").read_text("utf-8"))) > hold_s
     assert 60 * float(*re.findall(r"read_timeout (\d+)m", (ops / "Caddyfile").read_text("utf-8"))) > hold_s
+    kept = {"nginx.conf": r"keepalive_timeout (\d+)s", "Caddyfile": r"keepalive (\d+)s"}
+    for name, line in kept.items():  # a server that closes first leaves a request on its way without an answer
+        assert float(*re.findall(line, (ops / name).read_text("utf-8"))) < IDLE_S, name
 
 
 def test_the_compose_file_fits_the_schema_of_the_compose_specification(ops: Path) -> None:
@@ -170,6 +176,11 @@ def started(ops: Path, command: list[str], environment: dict[str, str]) -> Itera
     assert time.monotonic() - began < 30
 
 
+def _takes_connections(port: int) -> bool:
+    with closing(socket.socket()) as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
 async def test_two_servers_and_a_worker_start_by_the_commands_of_compose_and_share_a_task(
     ops: Path, postgres: PostgresServer
 ) -> None:
@@ -187,6 +198,12 @@ async def test_two_servers_and_a_worker_start_by_the_commands_of_compose_and_sha
         def command(name: str) -> list[str]:
             return [NEEDED.sub(lambda found: values[found[1]], str(word)) for word in known[name]["command"]]  # type: ignore[attr-defined]
 
+        given = command("server")[2:]  # behind `actum serve`
+        checked = [str(Path(sys.executable).with_name("actum")), "config", "check", *given]
+        done = await asyncio.to_thread(
+            subprocess.run, checked, cwd=ops, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
         for port in ports:
             stack.enter_context(started(ops, [*command("server"), "--http", f"127.0.0.1:{port}"], environment))
         metrics = f"127.0.0.1:{free_port()}"
@@ -195,6 +212,8 @@ async def test_two_servers_and_a_worker_start_by_the_commands_of_compose_and_sha
         for port in ports:
             healthy = [sys.executable, *[word.replace(":8000", f":{port}") for word in check[1:]]]
             async with asyncio.timeout(HANGS_S):
+                while not _takes_connections(port):  # noqa: ASYNC110  # the check takes an interpreter each time
+                    await asyncio.sleep(0.1)
                 while (await asyncio.to_thread(subprocess.run, healthy, capture_output=True)).returncode:  # noqa: ASYNC110
                     await asyncio.sleep(0.2)
         headers = {"authorization": f"Bearer {values['ACTUM_KEY']}", "host": "actum.example.com"}
@@ -208,5 +227,13 @@ async def test_two_servers_and_a_worker_start_by_the_commands_of_compose_and_sha
             counted = (await http.get(f"http://{metrics}/metrics", headers={"host": metrics})).text
             assert 'actum_calls_total{outcome="done"} 1.0' in counted, "the worker tells what it has done"
             assert "actum_approvals_waiting 0.0" in counted
+            actum, said = checked[0], re.search(r"server actum (keys add .*)", DEPLOY.read_text("utf-8"))
+            assert said is not None
+            made = await asyncio.to_thread(
+                subprocess.run, [actum, *said[1].split()], cwd=ops, env=environment, capture_output=True, text=True
+            )
+            of_ann = {"authorization": f"Bearer {made.stdout.strip()}"}
+            runs = await http.get(f"http://127.0.0.1:{ports[1]}/v1/runs", headers=of_ann)
+            assert runs.status_code == 200, "the key that the guide makes opens something"
             nobody = await http.get(f"http://127.0.0.1:{ports[1]}/v1/tasks", headers={"authorization": "Bearer x"})
             assert nobody.status_code == 401

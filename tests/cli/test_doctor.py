@@ -13,6 +13,8 @@ import pytest
 from typer.testing import Result
 
 from actum.cli.setup.doctor import PROXY_VARIABLES
+from actum.core.message import UserMessage
+from actum.core.run.record import Started
 from actum.core.run.task import TaskOptions
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock
@@ -113,10 +115,15 @@ def test_it_tells_how_tasks_stand_and_of_a_broker_that_is_away(run: Run, home: P
         await desk.attempt(failing.run_id)
         await desk.accept(what="waits", options=TaskOptions(priority=9))
         await desk.accept(what="later", options=TaskOptions(not_before=time.time() + 600))
+        journal.append("run_lost", Started(agent="desk", model="m", said=(UserMessage.of("hi"),)))
+        await journal.sync("run_lost")
         await journal.close()
 
     asyncio.run(put())
-    found = findings(run("doctor", "--json", "--journal", "tasks.db"))["tasks"]
+    everything = findings(run("doctor", "--json", "--journal", "tasks.db"))
+    assert everything["runs"]["found"] == "1 run interrupted: the process ended, and nothing goes on by itself"
+    assert "actum resume RUN" in everything["runs"]["advice"]
+    found = everything["tasks"]
     assert (found["verdict"], "actum worker" in found["advice"]) == ("warn", True)
     assert found["found"].startswith("2 queued, 1 failed, the oldest waits for 10 min")
     (home / "actum.toml").write_text(
@@ -165,3 +172,25 @@ def test_it_names_agents_with_a_memory_that_keys_can_reach_which_several_may_hav
     assert found["found"].startswith("desk: ")
     assert found["found"].endswith(": all")
     assert "--personal" in found["advice"]
+
+
+def test_what_the_settings_take_from_publications_and_nobody_has_published_is_told(run: Run, home: Path) -> None:
+    (home / "desk.prompt.md").write_text("Be kind.", "utf-8")
+    (home / "times.json").write_text('{"name": "times", "http": {"url": "https://api.example.com/"}}', "utf-8")
+    (home / "actum.toml").write_text(
+        'journal = "runs.db"\npolicy = "published:house"\n[agents.desk]\ninstructions = "prompt:desk"\n'
+        'tools = ["published:times@2", "published:*"]\n',
+        "utf-8",
+    )
+    names = ("the tool 'times'", "the prompt 'desk'", "the policy 'house'")
+    for published in (
+        (),
+        ("prompts", "publish", "desk.prompt.md", "--tenant", "north"),
+        ("tools", "publish", "times.json", "--tenant", "south"),
+    ):
+        if published:
+            assert run(*published).exit_code == 0
+        told = [run("config", "check").stderr, run("doctor").stdout]
+        missing = names if not published else names[::2] if published[0] == "prompts" else names[2:]
+        for text in told:
+            assert [name for name in names if f"nobody has published {name}" in " ".join(text.split())] == [*missing]

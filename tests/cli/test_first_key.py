@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from tests import warm
-from tests.patience import HANGS_S
+from tests.patience import HANGS_S, SOON_S
 from tests.postgres import PostgresServer
 
 from .test_serve import HEADERS, PATHS, TOOLS, WAIT, command, until
@@ -80,7 +80,7 @@ async def test_a_server_wants_keys_from_the_moment_that_another_process_made_the
         await began.wait()
         scopes = ("--scope", "tools", "--scope", "runs")
         made = command(tmp_path, "keys", "add", "ci", "--user", "ann", *scopes, "--json", *at)
-        async with asyncio.timeout(1.0):
+        async with asyncio.timeout(SOON_S):
             assert "endpoint" in await listening, "what a client reads ends with the time without keys"
             for shown in ({}, {"authorization": "Bearer nonsense"}):
                 answer = await client.post(f"{origin}/mcp", json=WAIT, headers={**HEADERS, **shown})
@@ -127,7 +127,7 @@ async def test_a_kill_between_the_first_key_and_the_next_request_opens_nothing(
             code = await process.wait()
             assert code == (0 if who == "the server" else -signal.SIGKILL)
             if who != "the server":
-                async with asyncio.timeout(1.0):
+                async with asyncio.timeout(SOON_S):
                     while (await client.get(f"{origin}/v1/tools")).status_code != 401:
                         pass
         async with serving(tmp_path, "serve", journal=journal) as origin:

@@ -155,7 +155,7 @@ class Turned(FakeClock):
 def test_a_run_is_forgotten_and_its_chain_still_checks(run: Run) -> None:
     run("run", "2 and 3?", *MINE, "models.py:add")
     result = run("journal", "forget", "last", "--yes", "--reason", "asked for", *RECORD)
-    assert (result.exit_code, result.stdout) == (0, "forgotten: 1 runs, 6 records\n")
+    assert (result.exit_code, result.stdout) == (0, "forgotten: 1 run, 6 records\n")
     tree = run("runs", "show", *RECORD).stdout
     assert "records 0 to 5 were deleted" in tree
     assert f"forgotten  asked for  by {who()}" in tree
@@ -188,7 +188,7 @@ def test_the_user_of_another_tenant_who_has_the_same_name_is_not_forgotten_along
     assert (refused.exit_code, "'north', 'south'" in refused.stderr) == (2, True)
     assert len(asyncio.run(left())) == 4
     result = run("journal", "forget", "--principal", "ann", "--tenant", "north", "--yes", *RECORD)
-    assert (result.exit_code, "1 runs, 1 records, 1 assistants" in result.stdout) == (0, True), result
+    assert (result.exit_code, "1 run, 1 record, 1 assistants" in result.stdout) == (0, True), result
     assert asyncio.run(left()) == ["south", "run_south"]
     assert run("journal", "forget", "--tenant", "north", "--older-than", "1d", "--yes", *RECORD).exit_code == 2
     assert run("journal", "forget", "--principal", "ann", "--yes", *RECORD).exit_code == 0
@@ -233,7 +233,7 @@ def test_rows_of_features_are_exported_with_their_run_and_forgotten_with_it_and_
     assert run("journal", "forget", run_id, "--yes", *RECORD).exit_code == 0
     assert asyncio.run(left()) == ["ann", "bob"]
     result = run("journal", "forget", "--principal", "ann", "--yes", *RECORD)
-    assert (result.exit_code, result.stdout) == (0, "forgotten: 0 runs, 0 records, 1 rows of features\n")
+    assert (result.exit_code, result.stdout) == (0, "forgotten: 0 runs, 0 records, 1 row of features\n")
     assert asyncio.run(left()) == ["bob"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ import pytest
 from typer.testing import Result
 
 from actum.cli.show.terminal import who
+from tests.patience import HANGS_S
+from tests.peers.programs import free_port
 
 from .person import Person
 
@@ -85,6 +86,11 @@ def test_a_key_is_shown_once_with_all_that_it_may_do_and_is_dead_for_good_when_r
         (("add", "x", "--expires", "2020-01-01"), "is over"),
         (("add", "x", "--expires", "soon"), "no time"),
         (("add", "x", "--scope", "a b"), "one word"),
+        (
+            ("add", "x", "--scope", "tools", "--scope", "nonsense"),
+            "there is no scope 'nonsense' here; there are: tools",
+        ),
+        (("add", "x", "--scope", "bookmarks"), "there is no scope 'bookmarks' here"),
         (("add", "x", "--role", " "), "write a name"),
         (("add", "x", "--tool", ""), "empty pattern"),
         (("revoke", "nobody"), "there is no key 'nobody'"),
@@ -97,10 +103,10 @@ def test_what_is_no_key_is_refused_and_nothing_is_kept(run: Run, words: tuple[st
     assert listed_in(run) == []
 
 
-def free_port() -> int:
-    with socket.create_server(("0.0.0.0", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
+def test_a_scope_of_a_feature_or_of_the_operator_is_one_that_a_key_may_have(run: Run, tmp_path: Path) -> None:
+    assert run("keys", "add", "own", "--scope", "files:read", *RECORD).exit_code == 0
+    (listed,) = listed_in(run)
+    assert listed["scopes"] == ["files:read"]
 
 
 def test_the_first_start_that_others_reach_makes_a_key_for_a_person_and_the_next_makes_none(
@@ -115,7 +121,7 @@ def test_the_first_start_that_others_reach_makes_a_key_for_a_person_and_the_next
         body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         headers = {"accept": "application/json, text/event-stream"}
         statuses = [
-            httpx2.post(f"http://127.0.0.1:{port}/mcp", json=body, headers=headers | more).status_code
+            httpx2.post(f"http://127.0.0.1:{port}/mcp", json=body, headers=headers | more, timeout=HANGS_S).status_code
             for more in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Bearer {text}"})
         ]
         assert statuses[:2] == [401, 401]

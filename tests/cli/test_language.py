@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from actum.cli.app import app
-from actum.cli.language import tr_help, tr_message
+from actum.cli.language import tr, tr_help, tr_message
 from actum.cli.show.help import fill
 from actum.core.call import ToolCall
 from actum.core.errors import JournalError
@@ -110,6 +110,18 @@ def test_a_message_is_chinese_or_english_as_a_whole(process: Process, monkeypatc
     assert tr_message(known) == known
 
 
+def test_a_number_with_its_noun_is_told_for_one_and_for_many_in_both_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = "{count:run is|runs are} released"
+    monkeypatch.setenv("ACTUM_LANG", "en")
+    assert [tr(released, count=count) for count in (0, 1, 2)] == [
+        "0 runs are released",
+        "1 run is released",
+        "2 runs are released",
+    ]
+    monkeypatch.setenv("ACTUM_LANG", "zh")
+    assert [tr(released, count=count) for count in (1, 2)] == ["已放行 1 个运行", "已放行 2 个运行"]
+
+
 def test_mistakes_in_settings_agents_and_keys_are_told_in_chinese(process: Process, tmp_path: Path) -> None:
     environment = {"ACTUM_LANG": "zh", "PYTHONIOENCODING": "utf-8", "ACTUM_JOURNAL": str(tmp_path / "runs.db")}
     settings = tmp_path / "actum.toml"
@@ -149,10 +161,28 @@ def test_what_programs_read_stays_english(process: Process) -> None:
     assert not HAN.search(json.dumps(findings, ensure_ascii=False))
 
 
-def test_labels_of_two_columns_a_character_end_in_the_same_column(process: Process) -> None:
+ENGLISH = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")
+
+
+def test_the_doctor_says_nothing_in_english_and_its_labels_end_in_the_same_column(process: Process) -> None:
     shown = process("doctor", "--model", "embedded", ACTUM_LANG="zh", PYTHONIOENCODING="utf-8").stdout.splitlines()
+    assert not [line for line in shown if ENGLISH.search(re.sub("`.*?`", "", line))]
+    assert {line.split()[0] for line in shown if not HAN.search(line.split()[0])} == {"python", "actum"}
     assert len({cell_len(re.split(r"(?:正常|注意|错误) ", line)[0]) for line in shown}) == 1
     assert any(line.strip().startswith("模型  注意 embedded：只有规则，不是语言模型") for line in shown)
+
+
+def test_a_run_on_record_is_shown_in_chinese(process: Process, tmp_path: Path) -> None:
+    environment = {"ACTUM_LANG": "zh", "PYTHONIOENCODING": "utf-8", "ACTUM_JOURNAL": str(tmp_path / "runs.db")}
+    assert process("run", "17*23 等于多少？现在东京几点？", "--model", "embedded", **environment).returncode == 0
+    page = tmp_path / "run.html"
+    shown = [process(*command, **environment).stdout for command in (("runs", "show", "last"), ("journal", "verify"))]
+    process("runs", "show", "last", "--html", str(page), **environment)
+    body = page.read_text("utf-8").partition("</style>")[2]
+    assert '<html lang="zh">' in page.read_text("utf-8")
+    for text in (*shown, re.sub("<[^>]*>", " ", body)):
+        assert HAN.search(text)
+        assert not ENGLISH.search(text.replace("default: only reads", ""))  # the name of a rule, as recorded
 
 
 def test_an_approval_is_asked_for_in_chinese(person: Callable[..., Person], monkeypatch: pytest.MonkeyPatch) -> None:

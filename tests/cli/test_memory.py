@@ -38,6 +38,8 @@ def test_what_is_remembered_is_listed_found_shown_and_forgotten(run: Run) -> Non
     assert [each["id"] for each in json.loads(run("memory", "search", "boats", "--json", *RECORD).stdout)["items"]] == [
         mine
     ]
+    many = run("memory", "search", "boats", "--limit", "51", *RECORD)
+    assert (many.exit_code, "<= 50" in many.stderr) == (2, True)
     assert "Nothing fits." in run("memory", "search", "boats", "--space", "cook", *RECORD).stderr
     assert "My boat is red." in run("memory", "show", mine, *RECORD).stdout
     refused = run("memory", "show", theirs, *RECORD)
@@ -64,6 +66,18 @@ def test_notes_are_added_the_memory_is_switched_off_and_on_printed_made_anew_and
     assert run("memory", "forget", *RECORD).exit_code != 0
     assert "Forgotten in the memory desk: 2" in run("memory", "forget", "--all", *RECORD).stdout
     assert run("memory", "export", *RECORD).stdout == ""
+
+
+def test_the_memory_of_an_agent_is_meant_by_its_name_and_a_name_of_no_memory_is_refused(run: Run) -> None:
+    Path("actum.toml").write_text('[agents.clerk]\nmemory = {user = true, space = "desk"}\n', "utf-8")
+    boat = asyncio.run(told("My boat is red.", who()))
+    assert boat in run("memory", "list", "--agent", "clerk", *RECORD).stdout
+    assert boat in run("memory", "export", "--agent", "clerk", *RECORD).stdout
+    for words in (["off"], ["add", "I eat no nuts"], ["forget", "--all"]):
+        refused = run("memory", *words, "--agent", "nobody", *RECORD)
+        assert (refused.exit_code, "there is no memory 'nobody'" in refused.stderr) == (2, True)
+    assert "The memory desk is off" in run("memory", "off", "--agent", "clerk", *RECORD).stdout
+    assert "Forgotten in the memory desk: 1" in run("memory", "forget", "--all", "--agent", "clerk", *RECORD).stdout
 
 
 def test_a_run_that_holds_a_note_of_forgotten_words_is_named_and_the_note_does_not_come_back(run: Run) -> None:

@@ -38,6 +38,7 @@ COMMANDS = (
     ("journal", "export", "last"),
     ("journal", "compare", "last", "last", "--json"),
     ("telemetry", "show", "last", "--json"),
+    ("conversations", "show", "talk"),
 )
 
 
@@ -49,7 +50,7 @@ def test_no_command_shows_a_value_to_somebody_who_may_not_read_it_and_the_chain_
     (home / "actum.toml").write_text(
         f'journal = "runs.db"\n[telemetry]\ncontent = true\n[labels.personal]\nreaders = ["{reader}"]\n', "utf-8"
     )
-    asked = run("run", "What does Ada earn?", "--tools", "tools.py", "--model", "tools.py:model")
+    asked = run("run", "What does Ada earn?", "--tools", "tools.py", "--model", "tools.py:model", "-c", "talk")
     assert asked.exit_code == 0, asked.stderr
     for command in COMMANDS if reader == "role:hr" else COMMANDS[:1]:
         result = run(*command)

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import Result
 
 from actum.cli.show.terminal import who
+from tests.patience import HANGS_S
 
 from .person import START
 
@@ -362,7 +363,7 @@ def test_a_pipe_gets_plain_text_and_a_foreign_encoding_is_no_failure(
 
 def test_a_reader_that_has_seen_enough_is_no_error(home: Path) -> None:
     (home / "long.py").write_text(
-        "from actum.testing import ScriptedModel\nmodel = ScriptedModel(lambda request: 'line\\n' * 200000)\n"
+        "from actum.testing import ScriptedModel\nmodel = ScriptedModel(lambda request: 'line\\n' * 30000)\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", START, "run", "hi", "-m", "long.py:model"],
@@ -376,4 +377,4 @@ def test_a_reader_that_has_seen_enough_is_no_error(home: Path) -> None:
         assert process.stdout.readline() == b"line\n"
         process.stdout.close()
         assert process.stderr.read() == b""
-        process.wait(30)
+        process.wait(HANGS_S)

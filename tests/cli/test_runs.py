@@ -138,6 +138,33 @@ def test_a_run_that_nobody_drives_is_interrupted(run: Run, home: Path) -> None:
 
 
 @pytest.mark.row("C7")
+@pytest.mark.row("A3")
+def test_a_run_that_nobody_drives_is_ended_from_a_terminal_with_what_its_calls_began(run: Run, home: Path) -> None:
+    async def put() -> None:
+        journal = SQLiteJournal(home / "runs.db")
+        for run_id, parent in (("run_lost", ""), ("run_below", "run_lost"), ("run_other", "")):
+            said = (UserMessage.of("2 and 3?"),)
+            journal.append(run_id, Started(agent="assistant", model="m", said=said, tenant="shop", parent=parent))
+            await journal.sync(run_id)
+        await journal.close()
+
+    asyncio.run(put())
+    ended = run("runs", "cancel", "run_lost", *RECORD)
+    assert (ended.exit_code, ended.stdout.split()) == (0, ["run", "run_lost", "status", "stopped"])
+    listed = json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"]
+    assert {each["id"]: each["status"] for each in listed} == {
+        "run_lost": "stopped",
+        "run_below": "stopped",
+        "run_other": "interrupted",
+    }
+    again = json.loads(run("runs", "cancel", "run_lost", "--json", *RECORD).stdout)
+    assert (again["status"], again["stop_reason"]) == ("stopped", "cancelled")
+    assert run("runs", "cancel", "run_none", *RECORD).exit_code == 2
+    run("run", "2 and 3?", *MINE, "models.py:add")
+    done = run("runs", "cancel", "last", *RECORD)
+    assert (done.exit_code, "nothing was cancelled" in done.stderr) == (1, True)
+
+
 def test_attempts_and_the_waits_between_them_stand_in_the_tree(run: Run, home: Path) -> None:
     (home / "flaky.py").write_text(FLAKY, "utf-8")
     (home / "models.py").write_text((home / "models.py").read_text("utf-8") + "flaky = calling('flaky')\n", "utf-8")

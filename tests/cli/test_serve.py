@@ -110,7 +110,7 @@ async def served(folder: Path, *flags: str, settings: str = "", **environment: s
     try:
         line = await server.heard("actum serves at")
         server.origin = next(word.rstrip(",") for word in line.split() if "://" in word)
-        await server.heard("comes in")
+        await server.heard("  access   ")
         yield server
     finally:
         if process.returncode is None:
@@ -140,7 +140,7 @@ def command(folder: Path, *words: str) -> str:
 async def test_it_says_where_it_is_and_serves_mcp_old_and_new_beside_its_own_pages(tmp_path: Path) -> None:
     async with (
         served(tmp_path, "--key-env", "THE_KEY") as server,
-        httpx2.AsyncClient(base_url=server.origin) as client,
+        httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S) as client,
     ):
         assert f"{server.origin}/mcp" in "".join(server.said)
         headers = {"Authorization": f"Bearer {KEY}"}
@@ -233,7 +233,7 @@ async def test_settings_are_read_anew_when_it_is_told_to_and_broken_ones_change_
 
     async with (
         served(tmp_path, settings="[serve.limits]\nbody_bytes = 100\n") as server,
-        httpx2.AsyncClient(base_url=server.origin) as client,
+        httpx2.AsyncClient(base_url=server.origin, timeout=HANGS_S) as client,
     ):
 
         async def too_large() -> bool:

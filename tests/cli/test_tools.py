@@ -115,3 +115,20 @@ def test_every_dialect_has_its_line(run: Run) -> None:
     assert all(summaries().values())
     assert [item["name"] for item in json.loads(run("dialects", "--json").stdout)] == [AUTO, *names()]
     assert "Observation" in run("dialects").stdout
+
+
+def test_published_tools_are_listed_found_and_shown_beside_those_of_the_settings(run: Run, home: Path) -> None:
+    (home / "close.json").write_text(
+        '{"name": "close", "description": "Closes the ticket of a customer.",'
+        ' "http": {"url": "https://api.example.com/close", "method": "POST"}}',
+        "utf-8",
+    )
+    assert run("tools", "search", "close the ticket of a customer", "--tools", "none").exit_code == 1
+    assert not list(home.glob("**/*.db")), "no journal is made for a search"
+    assert run("tools", "publish", "close.json", "--tenant", "north").exit_code == 0
+    for command in (("search", "close the ticket of a customer"), ("list",), ("show", "close")):
+        whose = {
+            tenant: run("tools", *command, "--tools", "none", "--tenant", tenant, "--json").stdout
+            for tenant in ("north", "south")
+        }
+        assert {tenant: '"close"' in told for tenant, told in whose.items()} == {"north": True, "south": False}

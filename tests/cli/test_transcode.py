@@ -14,6 +14,7 @@ from typer.testing import Result
 
 from actum.core.event import TextDelta
 from actum.dialects import dialect
+from tests import warm
 from tests.dialects.api_corpus import CORPUS
 
 from .person import START, Person
@@ -100,7 +101,7 @@ def test_a_piece_of_a_stream_goes_on_before_the_next_one_comes() -> None:
     encoder = dialect("anthropic_messages").encoder()
     words = ["transcode", "--from", "anthropic", "--to", "openai"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
+    with warm.popen(
         [sys.executable, "-c", START, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
     ) as process:
         assert process.stdin

@@ -62,7 +62,7 @@ def cut(path: Path) -> None:
 def test_a_sound_journal_is_sound_and_says_how_much_was_checked(run: Run, signed: Path) -> None:
     result = run("journal", "verify", *RECORD)
     assert result.exit_code == 0
-    assert "checked  1 runs, 6 records, 1 signed heads (without their key): nothing is wrong" in result.stdout
+    assert "checked  1 run, 6 records, 1 signed head (without their key): nothing is wrong" in result.stdout
     assert "Without a key or exported heads" in result.stderr
     result = run("journal", "verify", "--heads", "heads.jsonl", "--key-file", "key", *RECORD)
     assert (result.exit_code, result.stderr) == (0, "")
@@ -116,7 +116,7 @@ def test_an_export_is_checked_without_the_database(run: Run, signed: Path, home:
     (home / "run.jsonl").write_text(export, "utf-8")
     signed.unlink()
     result = run("journal", "verify", "--file", "run.jsonl", "--heads", "heads.jsonl", "--key-file", "key")
-    assert (result.exit_code, "1 runs, 6 records" in result.stdout) == (0, True)
+    assert (result.exit_code, "1 run, 6 records" in result.stdout) == (0, True)
     assert not (home / ".local").exists()  # nor is any other journal opened for it
     (home / "run.jsonl").write_text(export.replace("add: 5", "add: 6"), "utf-8")
     result = run("journal", "verify", "--file", "run.jsonl")

@@ -23,6 +23,7 @@ from actum.core.run.record import AgentChanged, Started
 from actum.journal.audit import audit
 from actum.journal.memory import MemoryJournal
 from actum.testing import ScriptedModel
+from tests import warm
 
 CODE = '''
 from actum import Agent, Context, ToolCall, tool
@@ -228,7 +229,7 @@ async def test_an_agent_file_that_changes_while_a_run_waits_is_seen_by_the_next_
 
     def actum(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "actum", *words, "--journal", str(journal)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+        return warm.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
 
     waiting = actum("run", "write to ann", "--agent", "desk", "--json")
     assert waiting.returncode == 3, waiting.stderr

@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import tarfile
 import threading
@@ -32,6 +31,7 @@ from actum.core.user import User
 from actum.server.keys import make_key
 from actum.storage.backup_file import MANIFEST
 from actum.storage.sqlite import SQLiteJournal
+from tests import warm
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("A6")
@@ -130,6 +130,17 @@ async def test_a_backup_under_load_is_restored_elsewhere_with_keys_and_secrets_a
     await restored.close()
     with pytest.raises(UsageError, match="new folder"):
         await shop.restore()
+
+
+async def test_the_code_that_the_settings_name_is_to_be_carried_apart_and_no_tools_without_code(shop: Shop) -> None:
+    await shop.journal().close()
+    path = shop.folder / "actum.toml"
+    tools = '["everyday", "browser", "crm.py", "published:*", "knowledge:handbook", "a2a:weather", "openapi:shop"]'
+    text = f"{path.read_text()}[agents.desk]\ntools = {tools}\n"
+    path.write_text(f'{text}[agents.firm]\npython = "firm.py:firm"\n')
+    made = await asyncio.to_thread(back_up, shop.settings, shop.environment, shop.folder, shop.file)
+    code = [each for each in made.apart if "code" in each]
+    assert code == ["the code of the tools (crm.py)", "the code of the agents (firm.py:firm)"]
 
 
 async def test_all_keys_are_revoked_where_that_is_said(shop: Shop) -> None:
@@ -335,7 +346,7 @@ async def test_killed_at_any_moment_it_is_whole_or_not_there_and_leaves_nothing_
         places = map(str, (shop.file, shop.folder, shop.into))
         command = [sys.executable, "-c", KILLED, *places, what, str(after)]
         environment = {**os.environ, **shop.environment}
-        ended = await asyncio.to_thread(subprocess.run, command, env=environment, timeout=HANGS_S, check=False)
+        ended = await asyncio.to_thread(warm.run, command, env=environment, timeout=HANGS_S, check=False)
         if ended.returncode != -signal.SIGKILL:
             assert ended.returncode == 0
             break

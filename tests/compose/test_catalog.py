@@ -27,6 +27,7 @@ from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.catalog import CatalogIndex
 from actum.testing import FakeClock
 from actum.transport.egress import Egress
+from tests.patience import HANGS_S
 from tests.toolsets.a2a.remote_servers import april_agent, scripted_agent, sdk_agent
 from tests.web import serving
 
@@ -236,7 +237,7 @@ async def test_the_server_tells_each_caller_of_the_entries_that_the_caller_may_s
     keys = {name: new_key(name, scopes=["tools"]) for name in ("ann", "bob")}
     verifier = Keys([key for _, key in keys.values()])
     application = WebApplication([CatalogRoutes(entries)], WebApplicationSettings(access=Access(verifier=verifier)))
-    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin) as client:
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client:
         public = await client.get("/.well-known/ai-catalog.json")
         assert public.headers["actum-draft"]
         assert [each["url"] for each in public.json()["entries"]] == ["https://a.example"]

@@ -91,6 +91,15 @@ def test_a_file_that_is_no_toml_is_told_with_its_line(tmp_path: Path) -> None:
     assert find_mistakes(tmp_path / "none.toml") == []
 
 
+@pytest.mark.row("F9")
+def test_a_collector_that_is_no_address_is_told_what_an_address_is_and_no_pattern(tmp_path: Path) -> None:
+    path = tmp_path / "actum.toml"
+    path.write_text('[telemetry]\nendpoint = "collector:4318"\n')
+    (mistake,) = find_mistakes(path)
+    said = "`telemetry.endpoint`: give the address of a collector, such as http://collector:4318"
+    assert (mistake.line, mistake.problem) == (2, said)
+
+
 def test_labels_and_places_of_tools_stand_in_one_table(tmp_path: Path) -> None:
     path = tmp_path / "actum.toml"
     path.write_text(
@@ -116,7 +125,7 @@ def test_labels_and_places_of_tools_stand_in_one_table(tmp_path: Path) -> None:
         '[tools."crm_*"]\ntimeout = 0': "line 2: timeout = 0",
         '[tools]\nuze = ["x"]': "line 2: unknown field `uze`.*Did you mean `use`",
         "[tools]\nuse = 7": "give a list, not a whole number",
-        '[tools]\nuse = [{form = "x.py"}]': "Object (contains unknown field `form`|missing required field `from`)",
+        '[tools]\nuse = [{form = "x.py"}]': r"`tools\[0\]`: (unknown field `form`|write `from`)",
         "tool_labels = {}": "unknown field `tool_labels`",
         "[agents.a]\n[agents]\nb = 7": "line 3: .*give a table, not a whole number",
         "[agents]\nb = 7\n[agents.a]\n": "line 2: .*give a table, not a whole number",
@@ -192,3 +201,12 @@ def test_an_agents_table_of_the_folder_does_not_decide_where_a_persons_key_is_se
     settings = choose_agent(read_settings(tmp_path, {}, {}), "desk")
     with pytest.raises(UsageError, match="ACTUM_API_KEY would be sent there"):
         make_model(settings)
+
+
+def test_who_writes_watch_hears_that_a_folder_of_scripts_is_always_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "actum.toml"
+    file.write_text('[tools]\nuse = ["scripts/"]\nwatch = true\n')
+    told = "A folder of scripts is always read again when a script is added, changed or removed: leave the line out"
+    assert [each.text for each in find_mistakes(file)] == [f"{file}, line 3: `watch` is no setting. {told}"]
+    file.write_text('tools = [{from = "scripts/", watch = true}]\n')
+    assert [each.text for each in find_mistakes(file)] == [f"{file}, line 1: `tools[0]`: unknown field `watch`"]

@@ -31,6 +31,7 @@ from actum.server.web import ConnectionLimits
 from actum.server.web_application import WebApplicationSettings
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
+from tests.patience import HANGS_S
 from tests.web import serving
 
 GUIDE = Path(__file__).parents[2] / "docs" / "serve.md"
@@ -92,7 +93,7 @@ async def test_a_journal_that_is_closed_makes_the_server_not_ready_but_alive() -
         served = Serving(doors, ServeSettings(), Access(), journal=journal, metrics=Metrics())
         async with (
             serving(served.application.app) as origin,
-            httpx2.AsyncClient(base_url=origin) as client,
+            httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
         ):
             assert [(await client.get(path)).status_code for path in ("/readyz", "/healthz")] == [status, 200]
 
@@ -113,7 +114,7 @@ async def test_a_server_without_models_says_in_the_form_of_each_api_what_is_miss
         async with anthropic.AsyncAnthropic(base_url=origin, api_key="x") as ant:
             with pytest.raises(anthropic.NotFoundError, match=hint):
                 await ant.messages.create(model="claude", max_tokens=9, messages=said)
-        async with httpx2.AsyncClient(base_url=origin) as web:
+        async with httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as web:
             answer = await web.post("/v1beta/models/gemini-3:generateContent", json={"contents": []})
             assert (answer.status_code, answer.json()["error"]["status"]) == (404, "NOT_FOUND")
             assert (await web.get("/v1/runs")).status_code != 404  # our own API is there as before
@@ -136,7 +137,7 @@ async def test_a_server_whose_settings_name_no_agent_has_an_assistant_that_goes_
         served = Serving(open_doors(Settings(), [look], given, journal, root), ServeSettings(), Access(), who=root)
         async with (
             serving(served.application.app) as origin,
-            httpx2.AsyncClient(base_url=origin) as client,
+            httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
         ):
             listed = (await client.get("/v1/agents")).json()["items"]
             assert [each["name"] for each in listed] == [ASSISTANT]
@@ -161,7 +162,7 @@ async def test_a_call_counts_towards_the_same_limits_whichever_door_it_came_thro
     served = Serving(doors, ServeSettings(), Access(), who=Identity(scopes=("admin",)), journal=journal)
     async with (
         serving(served.application.app) as origin,
-        httpx2.AsyncClient(base_url=origin) as client,
+        httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
     ):
         way = McpServer(name="x", url=f"{origin}/mcp", transport="http")
         async with McpConnection(way) as connection:

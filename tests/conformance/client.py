@@ -33,6 +33,7 @@ from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.issuer import discover
 from actum.transport.fetcher import Fetcher
 from actum.transport.guard import Guard
+from tests.patience import HANGS_S
 
 DESCRIPTION = "https://conformance-test.local/client-metadata.json"
 """The name that the suite's issuer takes for a client with a description of its own; nobody looks it up."""
@@ -45,7 +46,7 @@ class Follower:
     redirect_uri = "http://localhost:3000/callback"
 
     async def authorize(self, url: str) -> str:
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(timeout=HANGS_S) as client:
             return (await client.get(url)).headers["location"]
 
 

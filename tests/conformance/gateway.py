@@ -46,7 +46,9 @@ async def main(number: str, url: str, era: str = "auto", keys: str = "", pins: s
         secrets=lambda user: {"USER": user.principal},
     )
     application = gateway.app(access=Access(verifier=Names()) if keys else LOCAL)
-    await uvicorn.Server(uvicorn.Config(application, log_level="error")).serve([inherited(number)])
+    await uvicorn.Server(uvicorn.Config(application, log_level="error", timeout_keep_alive=240)).serve(
+        [inherited(number)]
+    )
 
 
 if __name__ == "__main__":

@@ -458,4 +458,6 @@ def service() -> McpService:
 
 
 if __name__ == "__main__":
-    uvicorn.Server(uvicorn.Config(service().app(), log_level="error")).run([inherited(sys.argv[1])])
+    uvicorn.Server(uvicorn.Config(service().app(), log_level="error", timeout_keep_alive=240)).run(
+        [inherited(sys.argv[1])]
+    )

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from bench.kill import Tally, torment
-from tests.postgres import postgres_server
+from tests.endurance import share
+from tests.postgres import PostgresServer
 
-pytestmark = pytest.mark.row("C7")
+pytestmark = [pytest.mark.row("C7"), pytest.mark.endurance("src/actum/runs", "src/actum/call", "src/actum/storage")]
 
 
 def nothing_is_lost_nor_done_twice_nor_silent(tally: Tally) -> None:
@@ -18,9 +19,10 @@ def nothing_is_lost_nor_done_twice_nor_silent(tally: Tally) -> None:
 
 
 def test_a_run_whose_process_is_killed_again_and_again_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
-    nothing_is_lost_nor_done_twice_nor_silent(torment(str(tmp_path / "journal.db"), tmp_path, kills=8, seed=1))
+    nothing_is_lost_nor_done_twice_nor_silent(
+        torment(str(tmp_path / "journal.db"), tmp_path, kills=share(8, 5), seed=1)
+    )
 
 
-def test_so_it_is_on_postgresql(tmp_path: Path) -> None:
-    with postgres_server() as server:
-        nothing_is_lost_nor_done_twice_nor_silent(torment(server.new_database(), tmp_path, kills=5, seed=2))
+def test_so_it_is_on_postgresql(postgres: PostgresServer, tmp_path: Path) -> None:
+    nothing_is_lost_nor_done_twice_nor_silent(torment(postgres.new_database(), tmp_path, kills=share(5, 3), seed=2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 from pathlib import Path
@@ -21,6 +20,7 @@ from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.code import code_tools
 from actum.transport.process_tree import descendants, start_of
+from tests import warm
 from tests.toolsets.mcp.test_stdio import until
 
 pytestmark = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")
@@ -57,7 +57,7 @@ def agent(journal: str, folder: str, stop: str) -> Agent:
 
 async def killed_in_mid_script(place: Path, journal: str, folder: str, stop: str) -> None:
     """Start the agent in a process of its own, and kill that process when the script runs."""
-    host = await asyncio.create_subprocess_exec(
+    host = await warm.start(
         sys.executable, "-c", HOST, journal, folder, stop, env={"TMPDIR": str(place), "PYTHONPATH": "."}
     )
     await until(lambda: bool(list(place.glob("actum-jail-*/work/lines"))))

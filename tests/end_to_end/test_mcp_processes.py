@@ -16,9 +16,10 @@ import pytest
 from actum.core.errors import CallError, Unavailable
 from actum.protocols.mcp.config import McpServer
 from actum.toolsets.mcp.connection import McpConnection
+from tests.endurance import share
+from tests.patience import HANGS_S
 
 SHY = str(Path(__file__).parents[1] / "peers" / "servers" / "shy.py")
-GONE_S = 30.0
 
 
 class Held:
@@ -37,12 +38,12 @@ class Held:
 
     def wait_for_word(self) -> None:
         """Wait until one of the processes writes a line into the pipe."""
-        select.select([self._end], [], [], GONE_S)
+        select.select([self._end], [], [], HANGS_S)
         assert os.read(self._end, 100).endswith(b"\n")
 
     def is_free(self) -> bool:
         """Nobody holds the pipe, now or in a moment."""
-        return bool(select.select([self._end], [], [], GONE_S)[0]) and os.read(self._end, 1) == b""
+        return bool(select.select([self._end], [], [], HANGS_S)[0]) and os.read(self._end, 1) == b""
 
     def close(self) -> None:
         os.close(self._end)
@@ -55,9 +56,10 @@ def held(tmp_path: Path) -> Iterator[Held]:
     pipe.close()
 
 
-async def test_two_hundred_connections_in_any_order_and_task_leave_no_process_and_no_file_open(held: Held) -> None:
+@pytest.mark.endurance("src/actum/toolsets/mcp", "src/actum/transport")
+async def test_connections_in_any_order_and_task_leave_no_process_and_no_file_open(held: Held) -> None:
     dice = random.Random(20)
-    connections = [McpConnection(held.server(f"s{number}")) for number in range(200)]
+    connections = [McpConnection(held.server(f"s{number}")) for number in range(share(200, 60))]
     up: list[McpConnection] = []
     at_once = asyncio.Semaphore(12)
 

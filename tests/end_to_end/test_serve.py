@@ -14,7 +14,6 @@ import resource
 import signal
 import sqlite3
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -25,7 +24,7 @@ from mcp.client.client import Client, ConnectMode
 from mcp.client.streamable_http import streamable_http_client
 
 from tests import warm
-from tests.patience import HANGS_S
+from tests.patience import HANGS_S, SOON_S
 from tests.postgres import postgres_server
 
 PATHS = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
@@ -162,7 +161,7 @@ class Server:
         async with asyncio.timeout(HANGS_S):
             while line := (await self.process.stderr.readline()).decode():
                 self.said += line
-                if "comes in" in line:
+                if "  access   " in line:
                     found = re.search(r"https?://[^\s,]+", self.said)
                     assert found
                     return found[0]
@@ -228,7 +227,7 @@ async def test_curl_and_mcp_clients_of_both_eras_use_one_port_and_the_list_shows
         modes: tuple[ConnectMode, ...] = ("legacy", "auto")
         for mode in modes:
             async with (
-                httpx2.AsyncClient(headers={"authorization": f"Bearer {ci}"}) as http,
+                httpx2.AsyncClient(headers={"authorization": f"Bearer {ci}"}, timeout=HANGS_S) as http,
                 Client(streamable_http_client(f"{server.origin}/mcp", http_client=http), mode=mode) as client,
             ):
                 assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
@@ -318,12 +317,10 @@ async def test_two_servers_on_one_database_are_one(machine: Machine) -> None:
         await asyncio.sleep(0)
         assert (await one.ask("GET", "/v1/tools", late)).status_code == 200
         await machine.types("keys", "revoke", "ann")
-        revoked = time.monotonic()
-        for each in (one, two):
-            while (await each.ask("GET", "/v1/tools", ann)).status_code not in (401, 429):
-                pass
-        assert time.monotonic() - revoked < 1.0
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SOON_S):
+            for each in (one, two):
+                while (await each.ask("GET", "/v1/tools", ann)).status_code not in (401, 429):
+                    pass
             assert await following
         assert (await two.ask("GET", "/v1/tools", late)).status_code == 200
 
@@ -364,7 +361,7 @@ async def test_a_run_of_the_command_line_or_of_mcp_is_cancelled_by_a_server(mach
             begun.unlink()
 
         async with (
-            httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}) as http,
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}, timeout=HANGS_S) as http,
             Client(streamable_http_client(f"{one.origin}/mcp", http_client=http), mode="auto") as client,
         ):
             called = asyncio.create_task(client.call_tool("wait", {}))
@@ -394,7 +391,7 @@ async def test_a_stream_of_an_mcp_session_ends_when_its_key_is_revoked(tmp_path:
             for each in began.values():
                 await each.wait()
         await machine.types("keys", "revoke", "ann")
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(SOON_S):
             for path in ("/mcp", "/sse"):
                 await ended["ann", path].wait()
         assert not ended["bob", "/mcp"].is_set()

@@ -26,6 +26,7 @@ from actum.toolsets.http.toolset import ApiToolset
 from actum.toolsets.mcp.toolset import McpToolset
 from tests import warm
 from tests.mcp_service import served
+from tests.patience import HANGS_S
 from tests.toolsets.http.test_toolset import context
 from tests.transport.wire_servers import said, wire_server
 
@@ -135,7 +136,7 @@ async def test_two_users_of_a_server_each_call_an_api_with_a_credential_of_their
 
             async def by_mcp(user: str) -> str:
                 async with (
-                    httpx2.AsyncClient(headers={"authorization": f"Bearer {keys[user]}"}) as http,
+                    httpx2.AsyncClient(headers={"authorization": f"Bearer {keys[user]}"}, timeout=HANGS_S) as http,
                     Client(streamable_http_client(f"{server.origin}/mcp", http_client=http)) as client,
                 ):
                     called = await client.call_tool("crm_who_am_i", {})

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from actum.journal.export import check_journal
 from actum.scores.rating import rate
 from actum.scores.score import ScoreGiven
 from actum.testing import ScriptedModel
+from tests import warm
 from tests.endurance import share
 from tests.patience import HANGS_S
 from tests.storage.conftest import Store
@@ -298,7 +298,7 @@ async def test_a_killed_experiment_goes_on_and_tells_what_an_undisturbed_one_doe
 
     def carried_out(ledger: Path, records: int) -> int:
         words = [sys.executable, "-m", "tests.evals.killable", shared.place, str(ledger), str(count), str(records)]
-        return subprocess.run(words, check=False, timeout=HANGS_S, cwd=Path(__file__).parents[2]).returncode
+        return warm.run(words, check=False, timeout=HANGS_S, cwd=Path(__file__).parents[2]).returncode
 
     killed = tmp_path / "killed"
     for _ in range(KILLS):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from actum import Agent
+from actum import Agent, Label, ToolCall, tool
 from actum.core.errors import ModelUnavailable, UsageError
 from actum.core.interfaces import Journal
 from actum.core.message import UserMessage
@@ -17,6 +17,7 @@ from actum.evals.gate import GateRules, judge
 from actum.evals.records import experiment_of
 from actum.evals.report import ExperimentReport, report_of
 from actum.evals.scorer import CORRECT_SCORING
+from actum.journal.memory import MemoryJournal
 from actum.scores.rating import rate
 from actum.scores.score import ScoreGiven
 from actum.testing import ScriptedModel
@@ -107,3 +108,22 @@ def test_a_judge_without_a_rubric_is_refused() -> None:
     for rubric in ("", " \n", "x" * 30_000):
         with pytest.raises(UsageError, match="rubric"):
             Judge(model=Judging().model, rubric=rubric)
+
+
+async def test_a_judge_is_told_no_labelled_value_and_its_run_keeps_none() -> None:
+    @tool(effects={"read"}, labels={"salary": "personal"})
+    def get_employee(name: str) -> dict[str, object]:
+        """Look an employee up."""
+        return {"name": name, "salary": 73_250}
+
+    journal, judging = MemoryJournal(), Judging()
+    model = ScriptedModel([ToolCall("1", "get_employee", {"name": "Ada"}), "Ada earns 73250."], name="ollama:m")
+    labels = {"personal": Label(models=["ollama/*"], readers=["role:hr"])}
+    agent = Agent(model, [get_employee], name="desk", labels=labels)
+    scoring = Judge(model=judging.model, rubric="The answer is polite.", name="polite").scoring(journal)
+    made = Experiment(cases=[Case(id="one", input="Ada?")], agent=agent, scorers=[scoring], name="n")
+    await carry_out(made, journal)
+    told = str([list(request.messages) for request in judging.requests])
+    assert ("73250" in told, "Ada earns [personal]." in told) == (False, True)
+    (child,) = [run for run in await journal.runs(limit=None) if run.agent == "judge_polite"]
+    assert not any(b"73250" in entry.payload for entry in await journal.read(child.run_id))

@@ -23,9 +23,10 @@ from packaging.requirements import Requirement
 
 from actum.core.stored.key import new_key
 from actum.storage.place import open_journal
+from tests.patience import HANGS_S
 from tests.postgres import PostgresServer
 from tests.sources import ROOT
-from tests.test_wheel import SCRIPTS, needed
+from tests.test_wheel import SCRIPTS, needed, take_what_is_compiled
 
 EXTRAS = frozenset({"mcp", "postgres", "server", "workflow"})
 SHOWN = "bookmarks/saved"
@@ -95,6 +96,7 @@ class Environment:
         (self.packages,) = place.glob("[Ll]ib/**/site-packages")
         (self.packages / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
         self.install("actum")
+        take_what_is_compiled(self.packages)
 
     def enter(self, home: Path, journal: str) -> None:
         """Type commands in another folder, with the file or the address of another journal."""
@@ -161,7 +163,7 @@ class Environment:
                 raise AssertionError(said)
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(HANGS_S)
             assert process.stderr is not None
             process.stderr.close()
 
@@ -185,7 +187,7 @@ def asked(address: str, path: str, key: str, method: str = "GET", body: object =
     headers = {"Authorization": f"Bearer {key}"} | ({"Content-Type": "application/json"} if data else {})
     request = urllib.request.Request(address + path, data, headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=HANGS_S) as answer:
             text = answer.read()
             return answer.status, json.loads(text) if text else None
     except urllib.error.HTTPError as error:

@@ -12,12 +12,14 @@ import pytest
 
 from actum.core.run.record import Ended, Started
 from actum.storage.sqlite import SQLiteJournal
+from tests.patience import HANGS_S
 from tests.peers import install
 
 PROGRAM = Path(install.__file__).parent / "clients" / "frameworks.py"
 PACKAGES = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 
 
+@pytest.mark.row("T12")
 @pytest.mark.row("T8")
 async def test_tools_of_frameworks_are_called_here_and_ours_there_take_the_call_path(tmp_path: Path) -> None:
     site = install.py_bin("frameworks", "python").parents[1] / PACKAGES
@@ -26,7 +28,7 @@ async def test_tools_of_frameworks_are_called_here_and_ours_there_take_the_call_
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    said, problems = await asyncio.wait_for(process.communicate(), 100)
+    said, problems = await asyncio.wait_for(process.communicate(), HANGS_S)
     assert process.returncode == 0, problems.decode()[-3_000:]
     heard = msgspec.json.decode(said, type=dict[str, Any])
     assert heard["loaded by actum"] == []

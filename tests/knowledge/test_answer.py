@@ -53,6 +53,12 @@ ANSWERS: list[tuple[str, list[str], str]] = [
     ("2022年3月30日花了 250万 [3]。", [], "="),
     ("一般来说每晚 120 欧元[2]。", [], "="),
     ("你好！", [NO], ""),
+    ("酒店每晚最多120欧元，占50%[2]。", [], "="),  # no blank stands before a number
+    ("酒店每晚最多130欧元[2]。", [NUMBER], ""),
+    ("In 2022, on March 30, it cost 2.5 million [3].", [], "="),
+    ("2022年3月花了250万[3]。3月30日花的[3]。", [], "="),
+    ("On March 31 it cost 2.5 million [3].", [NUMBER], ""),
+    ("It cost 30 euros [3].", [NUMBER], ""),  # a day is no amount
 ]
 
 
@@ -72,5 +78,11 @@ def test_one_number_has_several_spellings() -> None:
         assert numbers_in(text) == {"2022-03-30"}, text
     for text in ("2.5 million", "2500000", "250万", "2,500,000", "二百五十万"):
         assert "2500000" in numbers_in(text, words=True), text
+    for text, found in (("在2022-03-30之前", "2022-03-30"), ("第3条", "3"), ("A4纸", "a4"), ("v2.13", "2.13")):
+        assert numbers_in(text) == {found}, text
+    assert numbers_in("Only 30 may enter") == {"30"}
+    assert numbers_in("-5 degrees") == numbers_in("\u22125 degrees") == {"-5"}
+    assert "-5" not in numbers_in("5 degrees, 3-5 degrees", words=True)
+    assert numbers_in("2.5万", words=True) == {"25000"}
     assert numbers_in("one of 一般") == set()
     assert numbers_in("50%") != numbers_in("50")

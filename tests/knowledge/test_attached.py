@@ -22,11 +22,14 @@ from actum.core.run.record import Started
 from actum.core.run.task import TaskOptions
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
+from actum.knowledge.browsing.browser import KnowledgeTool
 from actum.knowledge.citing.references import checked, references_in
+from actum.runs.given_tools import Toolish
 from actum.storage.sqlite import SQLiteJournal
 from actum.tasks.attempt import attempt
 from actum.tasks.queue import TaskQueue
 from actum.testing import ScriptedModel
+from actum.toolsets.wrappers import combined, filtered, prefixed, renamed
 from tests.knowledge import files as made
 
 pytestmark = pytest.mark.row("T7")
@@ -92,6 +95,27 @@ async def test_a_long_document_is_searched_and_opened_and_later_turns_of_its_own
         await journal.forget(run)
     _, model = await asked(journal, *calls)
     assert "Zebras" not in "".join(told(model))
+
+
+@pytest.mark.parametrize(
+    ("tools", "told"),
+    [
+        ([prefixed("docs_", combined(Browser([])))], "[`docs_search` finds more]"),
+        ([KnowledgeTool("rules"), renamed({"look_up": "search"}, Browser([]))], "[`look_up` finds more]"),
+        ([filtered(("click", "quote"), Browser([]))], "the last words"),
+        ([KnowledgeTool("rules")], "the last words"),  # that finds nothing in a document of the question
+    ],
+)
+async def test_the_tool_that_finds_more_is_told_by_its_own_name_and_a_document_is_told_whole_without_it(
+    tools: list[Toolish], told: str
+) -> None:
+    model = ScriptedModel(["Done.", "Done."])
+    agent = Agent(model, tools, cite="mark", journal=MemoryJournal())
+    long = file(
+        "long.md", b"# Rules\n\n" + b"Nothing is said here.\n\n" * (SHORT_CHARS // 20) + b"These are the last words"
+    )
+    await agent.run("When may I leave?", attachments=(long,))
+    assert heard(model)[0].text.endswith(told)
 
 
 async def test_two_of_one_name_are_told_apart_and_one_that_can_not_be_read_begins_no_run() -> None:

@@ -22,6 +22,7 @@ from actum.knowledge.search import search
 from actum.knowledge.tables import INDEX, PASSAGES
 from actum.knowledge.update import update
 from actum.storage.sqlite import SQLiteJournal
+from tests import warm
 from tests.storage.conftest import Store, shared, store
 
 __all__ = ["shared", "store"]
@@ -220,7 +221,7 @@ asyncio.run(main())
 
 async def killed_after(journal: Journal, place: Path, seen: int) -> None:
     """An update in a process of its own, killed when so many documents are there."""
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(place))
+    process = await warm.start(sys.executable, "-c", KILLED, str(place))
     for _ in itertools.count():
         if (await named(journal, ANN, "rules")).documents >= seen or process.returncode is not None:
             break

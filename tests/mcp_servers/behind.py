@@ -386,4 +386,6 @@ def application() -> Starlette:
 
 
 if __name__ == "__main__":
-    uvicorn.Server(uvicorn.Config(application(), log_level="error")).run([inherited(sys.argv[1])])
+    uvicorn.Server(uvicorn.Config(application(), log_level="error", timeout_keep_alive=240)).run(
+        [inherited(sys.argv[1])]
+    )

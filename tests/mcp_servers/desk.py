@@ -78,7 +78,9 @@ async def main() -> None:
         await server.run_stdio_async()
     else:
         app = server.sse_app() if rest == ["sse"] else server.streamable_http_app()
-        await uvicorn.Server(uvicorn.Config(app, log_level="error")).serve([socket.socket(fileno=int(how))])
+        await uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_keep_alive=240)).serve(
+            [socket.socket(fileno=int(how))]
+        )
 
 
 if __name__ == "__main__":

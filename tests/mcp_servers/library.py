@@ -208,4 +208,4 @@ def application(name: str, *, greedy: bool) -> Starlette:
 
 if __name__ == "__main__":
     served = application(sys.argv[2], greedy="greedy" in sys.argv)
-    uvicorn.Server(uvicorn.Config(served, log_level="error")).run([inherited(sys.argv[1])])
+    uvicorn.Server(uvicorn.Config(served, log_level="error", timeout_keep_alive=240)).run([inherited(sys.argv[1])])

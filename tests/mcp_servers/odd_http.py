@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from typing import Any
 
+from tests.patience import HANGS_S
+
 Message = dict[str, Any]
 
 INFO = {"name": "odd", "version": "1"}
@@ -175,7 +177,7 @@ class Handler(BaseHTTPRequestHandler):
             case "no UTF-8":
                 self.answer(200, b"\xef\xbb\xbf" + answer(number).replace(b"[]", LATIN))
             case "wait":
-                go.wait(60)
+                go.wait(HANGS_S)
                 self.result(number, "went on")
             case "go":
                 go.set()

@@ -12,7 +12,9 @@ from actum.core.interfaces import Journal
 from actum.core.message import Reply, UserMessage
 from actum.journal.memory import MemoryJournal
 from actum.memory.feature import FEATURE
+from actum.memory.items import TurnItem, forget, listed, named
 from actum.testing import ScriptedModel
+from tests.memory.test_items import ANN, nothing
 from tests.storage.conftest import Store
 
 pytestmark = pytest.mark.row("A2")
@@ -147,6 +149,38 @@ async def test_a_forgotten_turn_comes_back_in_no_way(file: Store) -> None:
     for path in Path(file.place).parent.iterdir():
         held = path.read_bytes() if path.is_file() else b""
         assert b"ocelot" not in held, path.name
+
+
+async def test_an_answer_whose_model_was_told_a_forgotten_turn_is_found_no_more_however_it_was_told(
+    store: Store,
+) -> None:
+    journal = store.open()
+    repeats = f"You told me of your {SECRET_WORDS}."
+
+    async def ask(question: str, *calls: ToolCall, answer: str = repeats, conversation: str = "") -> str:
+        model = ScriptedModel([*(Reply.of(calls=[call]) for call in calls), answer])
+        return (await desk(model, journal).run(question, principal="ann", conversation=conversation)).run_id
+
+    forgotten = await say(journal, f"My {SECRET_WORDS} is lost.", conversation="a")
+    ways = {
+        await ask("What have I lost?"),  # told by itself
+        await ask("What else?", conversation="a"),  # told as the turn before
+        await ask("Is it Tuesday?", ToolCall("r", "recall", {"query": "ocelot"}), conversation="b"),
+        await ask("And the weather?", conversation="b"),  # told as an answer of the turn before
+        await ask("Is it raining?", ToolCall("r", "recall", {"query": "weather"})),  # an answer that was found
+    }
+    other = await ask("Do I like tea?", answer="Yes, you like tea.", conversation="b2")
+    agent = desk(ScriptedModel([]), journal)
+    found = await agent.recall("ocelot", principal="ann", limit=20)
+    assert {each.id for each in found} == {forgotten, *ways}
+    await forget(journal, ANN, "desk", {forgotten: ""}, nothing)
+    for _ in range(2):
+        assert await agent.recall("ocelot", principal="ann", limit=20) == []
+        left = await agent.recall("lost else Tuesday weather raining tea", principal="ann", limit=20)
+        assert {each.id for each in left} == {*ways, other}
+        assert {each.id for each in left if isinstance(each, TurnItem) and each.answered} == {other}
+        assert "ocelot" not in repr([await listed(journal, ANN, 9), [await named(journal, ANN, each) for each in ways]])
+        await journal.stores.rebuild(FEATURE.name)
 
 
 async def test_the_embedded_model_does_nothing_that_a_remembered_line_asks_for() -> None:

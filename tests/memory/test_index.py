@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import subprocess
 import sys
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +18,7 @@ from actum.core.stored.word_index import Space
 from actum.journal.memory import MemoryJournal
 from actum.memory.feature import FEATURE
 from actum.memory.index import INDEX, find
+from tests import warm
 from tests.storage.conftest import Store
 
 NOW = datetime(2026, 11, 27, 9, tzinfo=UTC)
@@ -193,7 +193,7 @@ RECORDS = {
 
 async def test_no_turn_is_missing_or_doubled_whatever_statement_a_process_dies_at(file: Store) -> None:
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", DIES, file.place], capture_output=True, text=True, check=False
+        warm.run, [sys.executable, "-c", DIES, file.place], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 5  # processes

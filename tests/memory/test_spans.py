@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 27, 9, tzinfo=ZONE)
 def days(question: str, now: datetime = NOW) -> list[str]:
     """The first and the last day of each span."""
     return [
-        f"{datetime.fromtimestamp(span.begin, ZONE):%Y-%m-%d}..{datetime.fromtimestamp(span.end - 1, ZONE):%Y-%m-%d}"
+        f"{datetime.fromtimestamp(span.since, ZONE):%Y-%m-%d}..{datetime.fromtimestamp(span.until - 1, ZONE):%Y-%m-%d}"
         for span in spans_of(question, now)
     ]
 
@@ -97,4 +97,4 @@ def test_several_spans_are_named_side_by_side_and_each_once() -> None:
 def test_no_question_is_an_error_and_every_span_begins_before_it_ends(words: list[str], text: str, day: date) -> None:
     now = datetime(day.year, day.month, day.day, tzinfo=ZONE)
     for question in ("".join(words), " ".join(words) + text):
-        assert all(span.begin < span.end for span in spans_of(question, now))
+        assert all(span.since < span.until for span in spans_of(question, now))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
 from collections.abc import Mapping
 
@@ -25,10 +24,10 @@ from actum.memory.notes import NOTES, Dropped, dropped_records
 from actum.memory.tools import MemoryTools
 from actum.policy.rules import CAREFUL
 from actum.testing import ScriptedModel
+from tests import warm
 from tests.endurance import share
-from tests.storage.conftest import Store, file, store
+from tests.storage.conftest import Store
 
-__all__ = ["file", "store"]
 MONDAY = "I never eat nuts. My boat is red."
 
 
@@ -195,18 +194,21 @@ async def test_those_who_watch_are_told_what_is_kept_once() -> None:
 DIES = """
 import asyncio, os, signal, sys, time
 from pathlib import Path
+import psycopg  # before the processes part
 from actum import Agent, ToolCall
 from actum.core.message import Reply
 from actum.core.run.record import Ended
 from actum.storage.journal import DatabaseJournal
-from actum.storage.schema import SQLITE
+from actum.storage.postgres import PostgresDatabase
+from actum.storage.schema import POSTGRES, SQLITE
 from actum.storage.sqlite import SQLiteDatabase
 from actum.testing import ScriptedModel
 from tests.memory.test_tools import COLOURS, said
 
-EVERY = int(sys.argv[2])
+PLACE, EVERY = sys.argv[1], int(sys.argv[2])
+IS_SHARED = PLACE.startswith("postgresql:")
 
-class Dying(SQLiteDatabase):
+class Dying(PostgresDatabase if IS_SHARED else SQLiteDatabase):
     left, at_begin, has_records = 0, False, False
 
     def execute(self, statement, values=()):
@@ -230,8 +232,8 @@ def model(request):
     return "Fine."
 
 async def main(number):
-    database = Dying(Path(sys.argv[1]))
-    journal = DatabaseJournal(database, SQLITE, now=time.time, key=None)
+    database = Dying(PLACE if IS_SHARED else Path(PLACE))
+    journal = DatabaseJournal(database, POSTGRES if IS_SHARED else SQLITE, now=time.time, key=None)
     agent = Agent(ScriptedModel(model), name="desk", journal=journal, memory="user")
     database.left, database.at_begin = EVERY, number % 2
     for at in range(20):
@@ -260,17 +262,17 @@ def said(number: int) -> str:
 
 
 @pytest.mark.endurance("src/actum/memory", "src/actum/storage")
-async def test_no_turn_and_no_note_is_missing_or_doubled_whatever_record_a_process_dies_at(file: Store) -> None:
+async def test_no_turn_and_no_note_is_missing_or_doubled_whatever_record_a_process_dies_at(shared: Store) -> None:
     done = await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-c", DIES, file.place, str(share(2, 4))],
+        warm.run,
+        [sys.executable, "-c", DIES, shared.place, str(share(2, 4))],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 12  # processes
-    journal, other = file.open(), file.open()
+    assert int(done.stdout) > share(24, 12)  # processes
+    journal, other = shared.open(), shared.open()
     stores = await take_into_use(journal)
     kept = await stores.find("", NOTES, order="at")
     assert [each.said for each in kept] == [f"{c} boat{at}" for at in (4, 14) for c in ("red", "blue", "green", "grey")]

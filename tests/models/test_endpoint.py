@@ -17,6 +17,7 @@ from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
 from actum.core.json import JsonObject
+from actum.core.language.translation import chinese
 from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
 from actum.core.model import Model, Request
 from actum.core.tool import Tool
@@ -252,7 +253,7 @@ async def test_the_key_stands_nowhere(caplog: pytest.LogCaptureFixture) -> None:
         for _ in range(2):
             with pytest.raises(ModelError) as raised:
                 await model.reply(asking())
-            told += [str(raised.value), repr(raised.value)]
+            told += [str(raised.value), repr(raised.value), str(raised.value.sentence)]
         await model.reply(asking())
     assert KEY not in "".join(
         [*told, repr(model), str(vars(model.dialect) if hasattr(model.dialect, "__dict__") else "")]
@@ -267,6 +268,9 @@ async def test_a_short_key_in_an_answer_of_any_form_is_hidden_too() -> None:
         await Endpoint(server.url, "m", key="hunter2").reply(asking())
     assert "hunter2" not in str(raised.value)
     assert "you sent [key]" in str(raised.value)
+    told = chinese(raised.value.sentence)
+    assert told is not None
+    assert told.endswith("：接口拒绝了请求（400）：you sent [key]")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from actum.models.catalog import place_of
 from actum.models.endpoint import Endpoint
 from actum.server.models.upstream import ModelRoute, ModelUpstream
 from tests.chat_server import ChatServer, Raw, Said
+from tests.patience import HANGS_S
 from tests.server.models.gateway import gateway
 
 SIGNATURE: JsonObject = {"google": {"thought_signature": "sig-1"}}
@@ -274,6 +275,13 @@ def test_the_signature_of_a_thought_without_a_call_is_kept_and_not_sent() -> Non
         assert "sig-4" not in str(told.lost)
 
 
+def told_thoughts(case: str, *, is_first: bool) -> list[str]:
+    """The thoughts that a client is told, each in a block of its own. No block is there for a signature alone."""
+    if case == "extra_content" or not is_first:
+        return []
+    return {"all of them": ["Look."], "parts of the content": ["Look it up.", "In Rome."]}.get(case, ["Look it up."])
+
+
 @pytest.mark.parametrize("kind", ["wants", "refuses"])
 @pytest.mark.parametrize("case", CASES)
 async def test_it_passes_through_a_client_of_messages_at_the_gateway(case: str, kind: str) -> None:
@@ -281,7 +289,7 @@ async def test_it_passes_through_a_client_of_messages_at_the_gateway(case: str, 
     tools = [{"name": "look", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}]
     with ChatServer(api) as server:
         place = place_of(f"{server.url}#m")
-        async with gateway({"fast": ModelRoute([ModelUpstream("one", place, timeout_s=5.0)])}) as served:
+        async with gateway({"fast": ModelRoute([ModelUpstream("one", place, timeout_s=HANGS_S)])}) as served:
             client: Any = anthropic.AsyncAnthropic(base_url=served.url, api_key="none")
             for stream in (False, True):
                 answer: Any = None
@@ -295,6 +303,12 @@ async def test_it_passes_through_a_client_of_messages_at_the_gateway(case: str, 
                         answer = await client.messages.create(**asked)
                     messages.append({"role": "assistant", "content": answer.content})
                     call = next((block for block in answer.content if block.type == "tool_use"), None)
+                    thoughts = [block for block in answer.content if block.type == "thinking"]
+                    assert [block.thinking for block in thoughts if case != "extra_content"] == told_thoughts(
+                        case, is_first=call is not None
+                    )
+                    if kind == "wants":  # who refuses thoughts gets none back, and so signs none
+                        assert [bool(block.signature) for block in thoughts] == [True, False][: len(thoughts)]
                     if call is not None:
                         result = {"type": "tool_result", "tool_use_id": call.id, "content": "fine"}
                         messages.append({"role": "user", "content": [result]})

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from typing import IO
 
 from actum.protocols.mcp.config import McpEra, McpServer
+from tests import warm
+from tests.patience import HANGS_S
 
 from . import install
 
-READY_S = 60.0
-"""How long a server may take to listen."""
+PORTS = range(20_000, 32_000)
+"""Ports below those that systems give by themselves, to clients and to those who ask for any port."""
+
+_CHANCE = random.SystemRandom()  # the workers of a run were forked, and would draw the same numbers
 
 
 def npm(name: str, program: str, *args: str, era: McpEra = "auto", env: Mapping[str, str] | None = None) -> McpServer:
@@ -37,7 +43,7 @@ def listening(*command: str, env: Mapping[str, str] | None = None, says: str) ->
     Raises:
         RuntimeError: it ended before, or took too long; with what it said.
     """
-    process = subprocess.Popen(
+    process = (warm.popen if command[0] == sys.executable else subprocess.Popen)(
         command,
         env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,
@@ -51,7 +57,7 @@ def listening(*command: str, env: Mapping[str, str] | None = None, says: str) ->
     reader = threading.Thread(target=_read, args=(process.stdout, said, says, ready))
     reader.start()
     try:
-        if not ready.wait(READY_S) or not any(says in line for line in said):
+        if not ready.wait(HANGS_S) or not any(says in line for line in said):
             raise RuntimeError(f"{' '.join(command)} does not listen: {''.join(said)}")
         yield process
     finally:
@@ -63,11 +69,12 @@ def listening(*command: str, env: Mapping[str, str] | None = None, says: str) ->
 
 
 def free_port() -> int:
-    """A port that nobody listens on; somebody else could take it before it is used, which is very unlikely."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port: int = held.getsockname()[1]
-        return port
+    """A port that nobody listens on. A port that the system gives could be given to a client before it is used."""
+    while True:
+        with socket.socket() as held, contextlib.suppress(OSError):
+            port = _CHANCE.choice(PORTS)
+            held.bind(("0.0.0.0", port))
+            return port
 
 
 def _read(stream: IO[str], said: list[str], says: str, ready: threading.Event) -> None:

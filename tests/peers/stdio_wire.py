@@ -7,17 +7,18 @@ import contextlib
 import itertools
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Mapping
 from typing import Self
 
 import msgspec
 
 from actum.core.json import Json, JsonObject
+from tests import warm
+from tests.patience import HANGS_S
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
-WAIT_S = 60.0
-"""Longer than any answer takes on a machine that works."""
 
 
 class Wire:
@@ -55,7 +56,7 @@ class Wire:
         Raises:
             EOFError: the server has closed its stdout.
         """
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(HANGS_S):
             line = await self._from.readline()
         if not line:
             raise EOFError
@@ -116,7 +117,7 @@ class Wire:
     async def leave(self) -> int:
         """Close its stdin, as the protocol says a client ends; the exit code."""
         self._to.close()
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(HANGS_S):
             while await self._from.readline():
                 pass
             return await self.process.wait()
@@ -127,7 +128,7 @@ async def stdio_server(
     *command: str, env: Mapping[str, str] | None = None, cwd: str | None = None
 ) -> AsyncIterator[Wire]:
     """Run a server with pipes to it. Whatever it left running is killed when the block ends."""
-    process = await asyncio.create_subprocess_exec(
+    process = await (warm.start if command[0] == sys.executable else asyncio.create_subprocess_exec)(
         *command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -110,6 +110,7 @@ OURS = frozenset(
         "usage",
         "used",
         "uses",
+        "uses_kept",
         "variables_kept",
         "version",
         "webhook",

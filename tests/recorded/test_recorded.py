@@ -34,20 +34,17 @@ def databases(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory
 async def doubts_of(journal: Journal, run_id: str) -> int:
     """How many effects of a story, and of the runs below it, a person was asked about."""
     found = 0
-    for run in await journal.runs(limit=None):
-        if run_id in (run.run_id, run.parent):
-            entries = await journal.read(run.run_id)
-            assert not verify(entries)
-            records = [entry.record for entry in entries]
-            plain = {
-                (each.cause, each.index) for each in records if isinstance(each, Intended) and each.tool == "plain"
-            }
-            asked = {
-                (each.cause, each.index)
-                for each in records
-                if isinstance(each, InputRequested) and each.kind == "doubt" and not each.run
-            }
-            found += len(asked & plain)
+    for each_id in (run_id, *(run.run_id for run in await journal.runs(limit=None, parent=run_id))):
+        entries = await journal.read(each_id)
+        assert not verify(entries)
+        records = [entry.record for entry in entries]
+        plain = {(each.cause, each.index) for each in records if isinstance(each, Intended) and each.tool == "plain"}
+        asked = {
+            (each.cause, each.index)
+            for each in records
+            if isinstance(each, InputRequested) and each.kind == "doubt" and not each.run
+        }
+        found += len(asked & plain)
     return found
 
 

@@ -21,7 +21,7 @@ from actum.core.run.record import CallCompleted, CallsRequested, Ended, Intended
 from actum.core.run.task import TaskOptions
 from actum.core.stored.key import new_key
 from actum.journal.memory import MemoryJournal
-from actum.runs.caller_access import ACCESS_REVOKED
+from actum.runs.caller_access import ACCESS_REVOKED, AGE_S
 from actum.runs.given_tools import Toolish
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
@@ -31,6 +31,7 @@ from actum.testing import FakeClock
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
 from tests.patience import HANGS_S
+from tests.server.memory_keys import MemoryKeys
 
 pytestmark = pytest.mark.row("S3")
 
@@ -160,6 +161,41 @@ async def test_a_run_under_way_ends_on_record_and_what_it_was_doing_finishes(how
         assert (records[-1].status, records[-1].reason) == ("stopped", ACCESS_REVOKED), run.agent
         if run.agent == "desk":
             assert len([each for each in records if isinstance(each, CallCompleted)]) == 1, "the call has its outcome"
+
+
+class AskedKeys(MemoryKeys):
+    """Counts how the number of changes is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ages_s: list[float] = []
+
+    def changes(self, age_s: float = 0.0) -> int | None:
+        self.ages_s.append(age_s)
+        return super().changes()
+
+
+class AskedJournal(MemoryJournal):
+    """A journal with such keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked_keys = AskedKeys()
+
+    @property
+    def keys(self) -> AskedKeys:
+        return self.asked_keys
+
+
+async def test_the_first_look_of_a_run_wants_the_latest_and_further_ones_what_was_so_a_moment_ago() -> None:
+    journal = AskedJournal()
+    office = Office(journal, "", nothing)
+    await office.keys()
+    for _ in range(2):
+        journal.asked_keys.ages_s.clear()
+        assert (await office.desk.run("go", principal="ann", key_id="ci")).status == "done"
+        assert journal.asked_keys.ages_s[0] == 0.0
+        assert set(journal.asked_keys.ages_s[1:]) == {AGE_S}
 
 
 async def nothing(office: Office) -> None:

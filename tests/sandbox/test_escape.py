@@ -76,10 +76,12 @@ def bitten(found: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.row("T3")
+@pytest.mark.endurance(*JAIL)
 @pytest.mark.parametrize("plain", [False, True], ids=["as_we_are", "as_a_plain_user"])
 def test_no_attempt_gets_out_of_the_jail(plain: bool) -> None:
-    found = results(plain=plain)
-    assert len(found) >= 50
+    attempts = some(ATTEMPTS, 3) if plain else ATTEMPTS
+    found = results(*attempts, plain=plain)
+    assert len(found) >= min(50, len(attempts))
     assert not bitten(found)
 
 
@@ -91,21 +93,24 @@ def test_no_attempt_gets_out_of_a_jail_that_allows_one_host() -> None:
         assert not bitten(results("--hosts", "--abi", "1", *BY_HOST, plain=plain))
 
 
+@pytest.mark.endurance(*JAIL)
 def test_each_attempt_bites_without_the_jail() -> None:
-    found = results("--bare")
+    attempts = some(ATTEMPTS, 3)
+    found = results("--bare", *attempts)
     harmless = {name for name, what in found.items() if not what}
     assert harmless <= (set() if os.uname().machine == "x86_64" else set(NEEDS_X86))
-    assert len(found) - len(harmless) >= 50
+    assert len(found) - len(harmless) >= min(50, len(attempts) - len(NEEDS_X86))
 
 
 @pytest.mark.row("T3")
+@pytest.mark.endurance(*JAIL)
 def test_no_package_gets_out_of_the_jail_while_it_is_installed_and_each_does_so_without_the_jail() -> None:
     bare = results("--install", "--bare")
     assert not {name for name, what in bare.items() if not what}
     assert {"read_file.py", "write_file.py", "tcp.py", "daemon.py"} <= bare.keys()
     if shutil.which("npm"):
         assert {"read_file.js", "write_file.js", "tcp.js", "detached.js"} <= bare.keys()
-    for plain in (False, True):
+    for plain in USERS:
         found = results("--install", plain=plain)
         assert not bitten(found), plain
         assert plain or found.keys() == bare.keys()

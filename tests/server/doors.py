@@ -327,7 +327,7 @@ async def doors_open(folder: Path, settings: str, tools: str = "", **environment
     try:
         line = await server.heard("actum serves at")
         url = next(word.rstrip(",") for word in line.split() if "://" in word)
-        await server.heard("comes in")
+        await server.heard("  access   ")
         yield Place(url, f"127.0.0.1:{port}", folder, server)
     finally:
         if process.returncode is None:

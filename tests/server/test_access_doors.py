@@ -12,7 +12,7 @@ from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.core.run.record import Ended, TaskEnded
-from actum.runs.caller_access import ACCESS_REVOKED
+from actum.runs.caller_access import ACCESS_REVOKED, AGE_S
 from actum.server.keys import make_key, revoke_key
 from actum.storage.sqlite import SQLiteJournal
 from tests.chat_server import ChatServer, Said
@@ -90,6 +90,7 @@ async def test_a_run_under_way_ends_at_every_door_when_its_caller_loses_access(t
             if how == "the key is revoked":
                 for case in asks:
                     await revoke_key(journal, case, by="root")
+                await asyncio.sleep(AGE_S)  # the process that has looked before may learn of it this late
             else:
                 file = tmp_path / "actum.toml"
                 file.write_text(file.read_text("utf-8").replace("[agents.desk]\n", '[agents.desk]\nroles = ["boss"]\n'))

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import httpx
 import pytest
+
+from actum.compose.published.tools import DeclaredTools
+from actum.compose.settings import Settings
+from actum.compose.workflows import Workflows
+from actum.core.identity import Identity
+from actum.core.interfaces import Journal
+from actum.features.operation import ApiReply, ApiRequest
+from actum.journal.memory import MemoryJournal
+from actum.runs.runner import Runner
+from actum.server.api.api import Api, GivenAgents
+from actum.server.api.applying import OPERATIONS, ApplyBody, DefinitionsApplied, GivenDefinition
+from actum.server.published import PublishedOffer
+from actum.testing import FakeClock
+from actum.transport.guard import Guard
+from tests.patience import HANGS_S
 
 from .test_published_agents import scripted
 from .test_published_doors import Town, price, said, town
@@ -81,6 +97,76 @@ async def test_what_refers_to_each_other_is_published_together_or_not_at_all_and
         assert done(await apply(it, alone, prune=True)) == ["same prompt/desk@2"]
 
 
+async def test_the_hosts_of_many_tools_are_looked_up_side_by_side_and_who_publishes_hears_which_are_not_known(
+    tmp_path: Path,
+) -> None:
+    asked: list[str] = []
+    all_wait = asyncio.Event()
+
+    async def resolve(host: str, port: int) -> list[str]:
+        asked.append(host)
+        if len(asked) == 100:
+            all_wait.set()
+        await all_wait.wait()  # for ever, if one is looked up after the other
+        if host == "h7.example.com":
+            raise OSError
+        return ["1.1.1.1"]
+
+    def offer(journal: Journal) -> PublishedOffer:
+        workflows = Workflows(Settings(), {}, tmp_path, journal=journal)
+        declared = DeclaredTools(Settings(), {}, tmp_path, journal=journal, workflows=workflows)
+        declared.guard = Guard(resolve=resolve)
+        return PublishedOffer(workflows, declared.of, None, offer)
+
+    journal = MemoryJournal()
+    api = Api(Runner(journal=journal), GivenAgents({}), FakeClock(), published=offer(journal))
+    given = [
+        GivenDefinition(file=f"t{each}.tool.json", text=json.dumps({"http": {"url": f"https://h{each}.example.com"}}))
+        for each in range(100)
+    ]
+    ann = Identity(principal="ann", scopes=("build",))
+    request = ApiRequest("applyDefinitions", ann, {}, None, ApplyBody(definitions=tuple(given)), by_operator=True)
+    async with asyncio.timeout(HANGS_S):
+        answer = await OPERATIONS[0].handler(api, request)
+    assert len(asked) == len(await journal.definitions.in_use("tool")) == len(given)
+    assert isinstance(answer, ApiReply)
+    assert isinstance(answer.body, DefinitionsApplied)
+    told = {each.name: each.remarks for each in answer.body.items if each.remarks}
+    expected = "the name of the host 'h7.example.com' is not known now: calls of the tool fail until it is"
+    assert told == {"t7": (expected,)}
+
+
+async def test_what_is_wrong_and_what_is_good_to_know_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
+    zh = {"accept-language": "zh-CN"}
+    async with town(tmp_path) as it, httpx.AsyncClient(base_url=it.url, timeout=HANGS_S, verify=False) as http:
+        http.headers.update(it.headers("builder") | zh)
+        away = json.dumps({"name": "away", "description": "Away.", "http": {"url": "https://nowhere.invalid"}})
+        wrong = json.dumps(
+            {"actum": "workflow/1", "name": "wrong", "nodes": {"a": {"type": "tool", "tool": "nothing"}}}
+        )
+        files = [{"file": "away.tool.json", "text": away}, {"file": "wrong.workflow.json", "text": wrong}]
+        answer = (await http.post("/v1/definitions", json={"definitions": files})).json()
+        (problem,) = answer["problems"]
+        assert "没有工具 'nothing'" in problem["expected"], problem
+        answer = (await http.post("/v1/definitions", json={"definitions": [{**files[0], "file": "x"}]})).json()
+        assert "没有说明种类" in answer["problems"][0]["expected"], answer
+        await http.post("/v1/workflows/wrong/draft", json={"text": wrong, "revision": 0})
+        answer = (await http.post("/v1/workflows/wrong/publish", json={})).json()
+        assert [each["expected"] for each in answer["problems"]] == ["a：没有工具 'nothing'"]
+        assert answer["problems"][0]["path"].startswith("line 1"), "programs read where"
+        answer = (await http.post("/v1/workflows/wrong/draft", json={"text": 5})).json()
+        assert answer["problems"][0]["expected"].isascii() is False, answer
+        told = [
+            each["remarks"]
+            for each in (await http.post("/v1/definitions", json={"definitions": files[:1]})).json()["items"]
+        ]
+        assert "现在查不到主机名 'nowhere.invalid'" in told[0][0]
+        again = (await http.post("/v1/tools/away/rollback", json={"number": 1})).json()
+        assert again["remarks"] == told[0]
+        checked = (await http.post("/v1/tools/away/check", json={"text": away})).json()
+        assert checked["remarks"] == told[0]
+
+
 async def test_a_text_without_a_name_takes_the_name_of_its_file_in_every_form(tmp_path: Path) -> None:
     files = {
         "json1.tool.json": '{"workflow": "yaml1"}',
@@ -102,7 +188,7 @@ async def test_a_text_without_a_name_takes_the_name_of_its_file_in_every_form(tm
     [
         ("bob", {"desk.prompt.md": "x"}, 403, "scope"),
         ("builder", {"desk.prompt.md": "x"}, 200, ""),
-        ("builder", {"price.workflow.yaml": price()}, 403, "scope"),
+        ("builder", {"price.workflow.yaml": price()}, 200, ""),
         ("builder", {"desk.prompt.md": "x", "times.tool.json": timesing(2)}, 403, "scope"),
         ("narrow-builder", {"a1.agent.yaml": "name: a1"}, 422, "definition"),
         ("builder", {"helper.agent.yaml": "name: helper"}, 422, "definition"),

@@ -27,6 +27,7 @@ from actum.server.verifier import Authenticator, Verifier
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock
+from tests.patience import HANGS_S
 from tests.web import serving
 
 HOME = "http://localhost:8000"
@@ -66,7 +67,7 @@ async def server(
     application = WebApplication([api], settings, who=ROOT, clock=clock)
     async with (
         serving(application.app) as origin,
-        httpx2.AsyncClient(base_url=origin) as client,
+        httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
     ):
         yield Browser(client, browsers)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from actum.core.json import JsonObject
 from tests.chat_server import ChatServer
+from tests.patience import SOON_S
 
 from .doors import DOORS, Place, Told, doors_open
 
@@ -54,7 +55,7 @@ async def test_every_door_closes_with_the_first_key_and_with_an_agent_that_becom
             boss = await place.key("eva", *scopes, "--role", "boss")
             file = tmp_path / "actum.toml"
             file.write_text(file.read_text("utf-8").replace("tools = []\n", 'tools = []\nroles = ["boss"]\n'), "utf-8")
-            async with asyncio.timeout(1.0):
+            async with asyncio.timeout(SOON_S):
                 while SAID in (await place.http("POST", "/v1/chat/completions", _chat(), key)).text:
                     pass
             agents = {door.name for door in DOORS if door.answers == "agent" and not door.keyless}

@@ -102,7 +102,7 @@ async def went(it: Town, kind: str, case: Kind) -> None:
             assert (await told(method, f"/{path}", body, 403, "bob"))["code"] == "scope"
     assert (await told("POST", "/draft", {"text": first, "revision": 0}))["revision"] == 1
     stale = await told("POST", "/draft", {"text": second, "revision": 0}, 409)
-    assert (stale["code"], stale["current"]) == ("stale", first)
+    assert (stale["code"], stale["current"], stale["text"]) == ("stale", first, second), "a program has both texts"
     assert (await told("POST", "/check", {"text": first}))["problems"] == []
     assert (await told("POST", "/check", {"text": case.wrong}))["problems"]
     assert (await told("POST", "/publish", {"source": "it.file"}))["number"] == 1
@@ -139,6 +139,7 @@ async def went(it: Town, kind: str, case: Kind) -> None:
     assert (await told("GET", "/draft"))["published"] == 4
 
 
+@pytest.mark.row("F5")
 @pytest.mark.parametrize("place", PLACES)
 async def test_every_operation_does_the_same_for_every_kind(
     place: str, tmp_path: Path, request: pytest.FixtureRequest

@@ -27,6 +27,7 @@ from actum.server.a2a.jsonrpc import METHODS as NEW_METHODS
 from actum.server.a2a.jsonrpc import OLD_METHODS, OLD_STREAMS, STREAMS
 from actum.server.a2a.reading import TooMuch, read_json
 from tests.effort import effort, turns_counted
+from tests.patience import HANGS_S
 
 from .a2a.serving import said
 from .a2a.test_grpc_limits import desk
@@ -384,7 +385,9 @@ async def test_a_large_message_of_any_method_of_mcp_leaves_the_loop_to_others(tm
     held: dict[str, int] = {}
     async with (
         app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000", headers=headers) as way,
+        httpx2.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:8000", headers=headers, timeout=HANGS_S
+        ) as way,
     ):
 
         async def told(message: JsonObject) -> httpx2.Response:

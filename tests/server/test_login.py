@@ -46,6 +46,7 @@ from actum.testing import FakeClock
 from actum.transport.fetcher import Fetcher
 from actum.transport.guard import Guard
 from tests.issuer import KEY, OTHER_KEY, Issuer
+from tests.patience import HANGS_S, SOON_S
 from tests.postgres import PostgresServer
 from tests.web import serving
 
@@ -190,14 +191,14 @@ def whole(folder: Path) -> bytes:
 
 
 def browser(origin: str, **headers: str) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(base_url=origin, headers=headers)
+    return httpx2.AsyncClient(base_url=origin, headers=headers, timeout=HANGS_S)
 
 
 async def back(client: httpx2.AsyncClient, path: str = "/login") -> str:
     """Begin to log in, and let the issuer send the browser back: the address at which it arrives."""
     sent = await client.get(path)
     assert sent.status_code == 303, sent.text
-    async with httpx2.AsyncClient() as elsewhere:
+    async with httpx2.AsyncClient(timeout=HANGS_S) as elsewhere:
         return str((await elsewhere.get(sent.headers["location"])).headers["location"])
 
 
@@ -328,7 +329,7 @@ async def test_a_log_out_in_one_process_ends_the_session_and_its_streams_in_anot
                         assert await anext(pieces) == "data: begun\n\n"
                     assert (await ann.post("/logout", headers=own)).status_code == 200
                     assert (await other.get("/who")).status_code == 401
-                    async with asyncio.timeout(2):
+                    async with asyncio.timeout(SOON_S):
                         for name, pieces in read.items():
                             assert [piece async for piece in pieces] == [], name
                     assert not of_bob.is_closed
@@ -503,7 +504,7 @@ async def test_under_https_no_neighbour_can_plant_a_cookie(tmp_path: Path) -> No
             assert (
                 world.public + "/login/callback" in parse_qs(urlsplit(sent.headers["location"]).query)["redirect_uri"]
             )
-            async with httpx2.AsyncClient() as elsewhere:
+            async with httpx2.AsyncClient(timeout=HANGS_S) as elsewhere:
                 answer = await elsewhere.get(sent.headers["location"])
             way = answer.headers["location"].replace(world.public, here)
             arrived = await ann.get(way, headers={"cookie": kept.partition(";")[0]})
@@ -541,7 +542,7 @@ async def test_an_issuer_that_hangs_or_answers_without_end_keeps_nobody_waiting(
         for path, expected in cases:
             for how, status in expected.items():
                 world.bad.how = {path: how}
-                async with world.server() as here, browser(here) as ann, asyncio.timeout(5):
+                async with world.server() as here, browser(here) as ann, asyncio.timeout(HANGS_S):
                     if path in ("/token", "/jwks"):
                         told = await log_in(ann)
                     else:

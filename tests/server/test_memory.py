@@ -72,7 +72,7 @@ async def test_nothing_is_kept_of_a_request_that_is_over(way: str, tmp_path: Pat
         before = _kept()
         await ask_all(ask, range(REQUESTS, 2 * REQUESTS), keys)
         grown: dict[str, int] = {}
-        for _ in range(25):  # what ends in the background may take a moment on a busy machine
+        for _ in range(200):  # what ends in the background may take a moment on a busy machine
             more = {name: count for name, count in (_kept() - before).items() if name not in STOCKS}
             grown = {name: count for name, count in more.items() if count > NOISE_OF.get(name, NOISE)}
             if not grown:

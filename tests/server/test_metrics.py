@@ -8,16 +8,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import httpx2
+import pytest
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 
 from actum import Agent, ToolError, tool
+from actum.compose.serving import model_labels
+from actum.compose.settings import Settings
 from actum.core.call import TextPart, ToolCall
 from actum.core.errors import CODES, JournalError
 from actum.core.json import JsonObject
 from actum.core.message import Reply, Usage
 from actum.journal.memory import MemoryJournal
+from actum.models.catalog import open_model
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpServer
 from actum.server.mcp.service import McpService
@@ -26,6 +30,7 @@ from actum.server.web import metrics_app
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
+from tests.patience import HANGS_S
 from tests.web import serving
 
 
@@ -64,7 +69,7 @@ async def scraping(metrics: Metrics) -> AsyncIterator[Callable[[], Awaitable[Sam
     """Read the counts over and over."""
     async with (
         serving(metrics_app(metrics, "127.0.0.1")) as origin,
-        httpx2.AsyncClient(base_url=origin) as client,
+        httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
     ):
 
         async def scraped() -> Samples:
@@ -79,7 +84,7 @@ async def test_requests_runs_and_calls_are_counted_by_what_came_of_them() -> Non
     policy = Rules(Rule("deny", tools="barred", when="false"), Rule("deny", tools="barred"), default="allow")
     service = McpService([add, fail, barred], journal=journal, policy=policy)
     application = WebApplication([service.door()], WebApplicationSettings(), metrics=metrics)
-    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin) as client:
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client:
         async with McpConnection(McpServer(name="x", url=f"{origin}/mcp", transport="http"), era="modern") as way:
             added: list[JsonObject] = [{"a": 1, "b": 2}, {"a": 3, "b": 4}, {"a": "no number"}]
             for arguments in added:
@@ -113,13 +118,13 @@ async def test_requests_runs_and_calls_are_counted_by_what_came_of_them() -> Non
 async def test_the_counts_have_an_address_of_their_own_and_no_other_name_there() -> None:
     async with (
         serving(metrics_app(Metrics(), "127.0.0.1")) as origin,
-        httpx2.AsyncClient(base_url=origin) as client,
+        httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
     ):
         assert samples((await client.get("/metrics")).text)["actum_runs_started_total", frozenset()] == 0
         assert (await client.get("/metrics", headers={"host": "evil.example"})).status_code == 421
         assert (await client.get("/mcp")).status_code == 404
     application = WebApplication([], metrics=Metrics(), shows_metrics=False)
-    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin) as client:
+    async with serving(application.app) as origin, httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client:
         assert (await client.get("/metrics")).status_code == 404
 
 
@@ -180,3 +185,21 @@ async def test_what_attempts_at_tasks_put_on_record_counts_once_with_the_runs_th
     assert found["actum_model_requests_total", answered] == 3
     assert found["actum_calls_total", frozenset({("outcome", "done")})] == 1
     assert found["actum_runs_started_total", frozenset()] == 0, "which counts where a task is accepted"
+
+
+@pytest.mark.row("F9")
+async def test_a_model_that_the_settings_name_by_its_address_is_counted_by_that_name_and_no_other_is() -> None:
+    """Records call it by its name and host. The usual model on a machine of one's own was counted as `other`."""
+    address = "http://127.0.0.1:9/v1#qwen3"
+    recorded = open_model(address).name
+    journal, metrics = MemoryJournal(), Metrics(model_labels(Settings(model=address)))
+    for name in (recorded, "gpt-made-up"):
+        answer = Reply(content=(TextPart("Hi."),), model=name)
+        run_id = (await Agent(ScriptedModel([answer], name=name), journal=journal).run("?")).run_id
+        for entry in await journal.read(run_id):
+            metrics.record(run_id, entry.record)
+    async with scraping(metrics) as scraped:
+        found = await scraped()
+    for label in (address, "other"):
+        answered = frozenset({("model", label), ("upstream", label), ("outcome", "answered")})
+        assert found["actum_model_requests_total", answered] == 1

@@ -73,7 +73,7 @@ class Far:
         shown = str(self.config["token"]) if token is None else token
         said = {"x-a2a-notification-token": shown, "content-type": "application/json", **headers}
         content = body if isinstance(body, bytes) else msgspec.json.encode(body)
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=HANGS_S) as client:
             return (await client.post(str(self.config["url"]), content=content, headers=said)).status_code
 
 
@@ -106,7 +106,8 @@ async def near(
     here = f"http://127.0.0.1:{listener.getsockname()[1]}"
     journal = SQLiteJournal(place)
     remote = RemoteAgent(url=far.agent.origin, name="weather", wait_s=0.2, key_hosts=key_hosts)
-    async with A2AToolset(remote, public=here, clock=clock) as toolset:
+    # Time passes as the call sleeps between two looks at its task, and not as this machine is quick or slow.
+    async with A2AToolset(remote, public=here, clock=clock or FakeClock(SystemClock().now(), auto=True)) as toolset:
         model = ScriptedModel(asking("Will it rain?"))
         agent = Agent(model, [toolset], name="desk", journal=journal, policy=ALLOWED)
         serve = ServeSettings(public=here)
@@ -290,7 +291,7 @@ async def test_an_agent_that_hangs_when_it_is_told_where_news_go_does_not_hold_t
         scripted.says["CreateTaskPushNotificationConfig"] = lambda params: StreamingResponse(silence())
         async with near(far, tmp_path / "journal.db", clock=clock) as our:
             run = asyncio.ensure_future(our.agent.run("Will it rain?"))
-            while not is_asked.is_set():  # time passes as the call sleeps, and not as this machine is quick or slow
+            while not is_asked.is_set():
                 await asyncio.sleep(0.01)
                 clock.advance(sum(clock.slept))
                 clock.slept.clear()

@@ -18,7 +18,7 @@ from actum.core.identity import Identity
 from actum.core.stored.key import Key, new_key
 from actum.server.open_streams import ENDS_WITH_KEY, OpenStreams
 from actum.server.stored_keys import StoredKeys
-from tests.patience import HANGS_S
+from tests.patience import HANGS_S, SOON_S
 from tests.server.memory_keys import MemoryKeys
 from tests.web import serving
 
@@ -91,7 +91,7 @@ async def test_a_stream_ends_within_a_second_of_its_key_and_a_call_under_way_fin
         while len(app.streams) < 4:  # noqa: ASYNC110 - the server takes it up by itself
             await asyncio.sleep(0.005)
         await store.revoke("one", at=1.0, by="root")
-        async with asyncio.timeout(1.0):
+        async with asyncio.timeout(SOON_S):
             assert [await one, await again] == ["data: 1\n\n"] * 2
             assert (await waits).status_code == 401
         assert (two.done(), call.done(), len(app.streams)) == (False, False, 1)
@@ -115,13 +115,13 @@ async def test_an_answer_that_is_only_read_ends_with_its_key_also_when_it_was_as
         assert await anext(pieces) == "data: 1\n\n"
         assert len(app.streams) == 1
         await store.revoke("one", at=1.0, by="root")
-        async with asyncio.timeout(1.0):
+        async with asyncio.timeout(SOON_S):
             assert [piece async for piece in pieces] == []
 
 
 async def test_a_stream_whose_key_nobody_can_look_up_ends(caplog: pytest.LogCaptureFixture) -> None:
     class Away(MemoryKeys):
-        def changes(self) -> int | None:
+        def changes(self, age_s: float = 0.0) -> int | None:
             return None
 
         async def find(self, id: str) -> Key | None:

@@ -10,6 +10,7 @@ from textwrap import dedent
 import pytest
 
 from actum.core.run.record import Started
+from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
 
 from .models.desk import until
@@ -178,6 +179,29 @@ async def test_an_agent_has_published_workflows_and_agents_as_tools_and_none_sta
     await journal.close()
 
 
+SPENDS = """\
+actum: workflow/1
+name: price
+description: Tells a price.
+inputs: {type: object, required: [city], properties: {city: {type: string}}}
+nodes: {pay: {type: tool, tool: pay, with: {euros: 5}}}
+outputs: {said: "${pay.output}"}
+"""
+
+
+async def test_an_agent_does_not_reach_a_tool_that_the_policy_forbids_by_way_of_a_workflow(tmp_path: Path) -> None:
+    journal = MemoryJournal()
+    for denied, came in (("nothing", "paid 5"), ("pay", "not permitted")):
+        policy = tmp_path / f"{denied}.toml"
+        policy.write_text(f'default = "allow"\n[[rules]]\nthen = "deny"\ntools = "{denied}"\n', "utf-8")
+        async with town(tmp_path, journal, model=scripted(tmp_path), policy=str(policy)) as it:
+            if denied == "nothing":
+                await publish(it, "workflows", "price", SPENDS)
+                await publish(it, "agents", "trader", "name: trader\ninstructions: Trade.\ntools: [price]")
+            told = await said(it, "bob", "trader", "Hello?")
+            assert (came in told, "paid" in told) == (True, denied == "nothing"), told
+
+
 async def test_a_share_of_the_users_gets_another_version_and_the_runs_of_both_are_compared(tmp_path: Path) -> None:
     place, model = tmp_path / "runs.db", scripted(tmp_path)
     first, second = open_journal(place), open_journal(place)
@@ -268,7 +292,7 @@ async def test_a_workflow_is_tried_on_a_share_of_the_users_too_and_not_as_a_tool
         ("builder", "desk", "name: desk", 409, "name_taken"),
         ("builder", "a1", "name: a2", 422, "definition"),
         ("builder", "a1", "name: a1\npython: shop:agent", 422, "definition"),
-        ("builder", "a1", "name: a1\nmodel: gpt-nobody", 422, "definition"),
+        ("builder", "a1", "name: a1\nmodel: nobody", 422, "definition"),
         ("builder", "a1", "name: a1\ntools: [nothing]", 422, "definition"),
         ("builder", "a1", "name: a1\ntools: [add, add]", 422, "definition"),
         ("builder", "a1", "name: a1\ninstructions: 'a\u200bb'", 422, "definition"),
@@ -354,3 +378,86 @@ async def test_the_text_of_an_agent_says_how_its_tools_are_called_and_the_settin
             text = f"name: planner\ntools: [times, add]\n{more}\n"
             checked = (await it.ask("POST", "/v1/agents/planner/check", {"text": text})).json()["problems"]
             assert words in str(checked), (more, checked)
+
+
+TEAM = """\
+actum: agent/1
+name: boss
+instructions: Lead.
+tools: [times@1]
+agents: [clerk, clerk@1]
+model_settings: {temperature: 0.5, max_tokens: 900}
+"""
+CLERK = "name: clerk\ninstructions: {word}\ntools: [times]\n"
+MODEL_OF_TEAM = """
+from actum.core.call import ToolCall
+from actum.testing import ScriptedModel
+
+
+def answer(request):
+    results = [each for each in request.messages if type(each).__name__ == "ToolMessage"]
+    names = [tool.name for tool in request.tools]
+    if not results:
+        given = {"times": {"n": 21}, "clerk": {"task": "go"}}
+        return [ToolCall(name, name, given[name]) for name in names]
+    told = [each.result.error.message if each.result.error else each.result.structured or each.result.text
+            for each in results]
+    system = next((each.text for each in request.messages if type(each).__name__ == "SystemMessage"), "")
+    return f"{system} {request.temperature} {request.max_tokens} {','.join(map(str, told))}"
+
+
+MODEL = ScriptedModel(answer)
+"""
+
+
+async def test_an_agent_hands_tasks_to_agents_each_with_the_versions_with_which_the_run_began(tmp_path: Path) -> None:
+    place = tmp_path / "runs.db"
+    (tmp_path / "model_of_team.py").write_text(MODEL_OF_TEAM, "utf-8")
+    model = f"{tmp_path / 'model_of_team.py'}:MODEL"
+    team = TEAM.replace(", clerk@1", "")
+    first = open_journal(place)
+    async with town(tmp_path, first, model=model) as it:
+        for factor in (2, 3):
+            await publish(it, "tools", "times", timesing(factor, approval=True))
+        refused = await it.publish("boss", team, kind="agents")
+        assert (refused.status_code, "no published agent 'clerk'" in refused.text) == (422, True), refused.text
+        await publish(it, "agents", "clerk", CLERK.format(word="One."))
+        refused = await it.publish("boss", TEAM, kind="agents")
+        assert (refused.status_code, "have the same name" in refused.text) == (422, True), refused.text
+        for field in ("headers: {a: b}", "extras: {model: x}", "temperature: -1"):
+            refused = await it.publish("boss", team.replace("temperature: 0.5", field), kind="agents")
+            assert refused.status_code == 422, field
+        await publish(it, "agents", "boss", team)
+        refused = await it.publish("clerk", CLERK.format(word="x") + "agents: [boss]\n", kind="agents")
+        assert "agent clerk > agent boss > agent clerk" in refused.text
+        removed = await it.ask("POST", "/v1/agents/clerk/unpublish", who="builder")
+        assert removed.json()["used_by"] == ["boss"]
+        await publish(it, "agents", "clerk", CLERK.format(word="Two."))
+        run = (await it.ask("POST", "/v1/runs", {"agent": "boss", "question": "Go"})).json()["id"]
+
+        async def both_wait() -> bool:
+            return len((await it.ask("GET", "/v1/approvals")).json()["items"]) == 2
+
+        await until(both_wait)
+        (entry, *_) = await first.read(run)
+        assert isinstance(entry.record, Started)
+        assert entry.record.uses == {"agent/boss": 1, "tool/times@1": 1, "agent/clerk": 2, "tool/times": 2}
+    await first.close()
+    second = open_journal(place)
+    async with town(tmp_path, second, model=model) as it:
+        await publish(it, "tools", "times", timesing(5, approval=True))
+        await publish(it, "agents", "clerk", CLERK.format(word="Three."))
+        for each in (await it.ask("GET", "/v1/approvals")).json()["items"]:
+            approved = await it.ask("POST", f"/v1/approvals/{each['id']}", {"verdict": "approve"})
+            assert approved.status_code == 200, approved.text
+        text = (await it.ask("GET", f"/v1/runs/{run}/events")).text
+        assert "Lead. 0.5 900 {'came': 42},Two. None None {'came': 63}" in text
+        ours = CLERK.format(word="Four.") + "users: [ann]\n"
+        await publish(it, "agents", "clerk", ours)
+        await publish(it, "tools", "ask_clerk", "name: ask_clerk\nagent: clerk")
+        asked = await it.ask("POST", "/v1/tools/ask_clerk/call", {"arguments": {"task": "go"}}, who="bob")
+        assert asked.status_code == 403, asked.text
+        assert "The agent 'ask_clerk' is not for this user." in asked.text
+        refused = await it.publish("boss", team, who="builder", kind="agents")
+        assert "no agent 'clerk' here that you may use" in refused.text
+    await second.close()

@@ -115,7 +115,7 @@ KEYS: Mapping[str, dict[str, Any]] = {
         "tenant": "north",
         "scopes": ("build", "tools"),
         "tools": ("crm_*",),
-        "agents": ("desk",),
+        "agents": ("desk", "flow"),
     },
 }
 
@@ -198,6 +198,7 @@ async def town(
     keyless: bool = False,
     policy_file: str = "policy.toml",
     policy: str = "",
+    models: Mapping[str, ModelTable] = {},
     **more: Any,  # noqa: ANN401  # settings
 ) -> AsyncIterator[Town]:
     (folder / "tools.py").write_text(TOOLS, "utf-8")
@@ -207,7 +208,7 @@ async def town(
         tools=(str(folder / "tools.py"),),
         policy="" if careful else policy or str(folder / policy_file),
         workflows={"desk": WorkflowTable(file="desk.workflow.yaml")},
-        models={"gpt-*": ModelTable(upstreams=("http://127.0.0.1:9/v1#x",))},
+        models={"gpt-*": ModelTable(upstreams=("http://127.0.0.1:9/v1#x",)), **models},
         serve=ServeSettings(public=""),
         **more,
     )

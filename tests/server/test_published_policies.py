@@ -128,7 +128,7 @@ def test_what_is_no_policy_is_told_with_its_line() -> None:
         with pytest.raises(BadText) as bad:
             read_published(text)
         (problem,) = bad.value.problems
-        assert (problem.line, words in problem.message) == (line, True), problem
+        assert (problem.line, words in str(problem.message)) == (line, True), problem
     with pytest.raises(UsageError, match="always the one in use; write published:house"):
         policy_named("published:house@2")
     with pytest.raises(BadText):

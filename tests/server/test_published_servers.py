@@ -86,9 +86,24 @@ async def test_the_tools_of_an_mcp_server_are_at_every_door_as_they_were_publish
             assert isinstance(entry.record, Started)
             assert entry.record.uses == {"tool/price": 1, "server/shop": 1}
             difference = (await it.ask("GET", "/v1/servers/shop/diff?old=1&new=1", who="builder")).json()
-            assert difference == {"changes": [], "used_by": ["price"]}
+            assert difference == {"changes": [], "used_by": ["price", "trader"]}
 
             assert (await shop.publish("price", price(description="Tells another price."), who="")).status_code == 200
+            offered = (await it.ask("GET", "/v1/servers/shop/offers", who="builder")).json()
+            states = [(each["tool"], each["state"]) for each in offered["items"]]
+            assert (states, offered["version"]) == ([("price", "changed"), ("add", "same")], 1)
+            wider = server("shop", url=f"{shop.url}/mcp", only=["price", "pay"], description="A shop.")
+            revision = (await it.ask("GET", "/v1/servers/shop/draft", who="builder")).json()["revision"]
+            saved = {"text": wider, "revision": revision}
+            assert (await it.ask("POST", "/v1/servers/shop/draft", saved, who="builder")).status_code == 200
+            offered = (await it.ask("GET", "/v1/servers/shop/offers", who="builder")).json()
+            assert {each["tool"]: each["state"] for each in offered["items"]} == {
+                "pay": "new",
+                "price": "changed",
+                "add": "gone",
+            }
+            for who, status in (("bob", 403), ("south", 404), ("operator", 404)):
+                assert (await it.ask("GET", "/v1/servers/shop/offers", who=who)).status_code == status
             held = await called(it, "shop_price", {"city": "Oslo"})
             assert "is another one than was published" in str(held), "what nobody has approved is not called"
             again = await it.publish("shop", text, who="builder", kind="servers")
@@ -97,7 +112,7 @@ async def test_the_tools_of_an_mcp_server_are_at_every_door_as_they_were_publish
             assert (await it.publish("shop", text, who="builder", kind="servers")).json()["number"] == 2
             assert done(await apply(it, {"shop.server.json": text})) == ["same server/shop@2"]
             gone = await it.ask("POST", "/v1/servers/shop/unpublish", who="builder")
-            assert (gone.status_code, gone.json()["used_by"]) == (200, ["price"])
+            assert (gone.status_code, gone.json()["used_by"]) == (200, ["price", "trader"])
             assert "shop_add" not in await listed(it)
     await journal.close()
 
@@ -127,6 +142,10 @@ async def test_an_api_and_an_agent_are_servers_too(tmp_path: Path) -> None:
             skill = {"name": "chat", "parameters": {"text": "string"}, "a2a": {"agent": "desk2", "skill": "none"}}
             refused = await it.publish("chat", json.dumps(skill), kind="tools")
             assert (refused.status_code, "has no skill 'none'" in refused.text) == (422, True), refused.text
+            asks = (await it.ask("GET", "/v1/tools/desk2_ask")).json()["parameters"]["properties"]["skill"]
+            skill["a2a"] = {"agent": "desk2", "skill": asks["enum"][0]}
+            await publish(it, "tools", "chat", json.dumps(skill))
+            assert "Hi." in str(await called(it, "chat", {"text": "Hello?"})), "the agent is asked by its skill"
 
 
 @pytest.mark.parametrize(
@@ -177,4 +196,21 @@ async def test_a_server_that_is_sent_a_secret_is_published_by_administrators_alo
         text = server("pets", openapi=json.dumps(keyed), base=shop.url, secrets={"key": "pets"})
         refused = await it.publish("pets", text, who="builder", kind="servers")
         assert (refused.status_code, refused.json()["code"]) == (403, "scope")
+        heard: list[bytes] = []
+
+        def hearing(head: bytes, body: bytes) -> bytes:
+            heard.append(head)
+            return told(b"{}", "200 OK", "content-type: application/json")
+
+        async with wire_server(hearing) as thief:
+            spy = server("spy", url=f"http://127.0.0.1:{thief.port}/mcp", headers={"x": "${secret:pets}"})
+            assert (await it.ask("POST", "/v1/servers/spy/draft", {"text": spy}, who="builder")).status_code == 200
+            for method, path, body in (
+                ("POST", "/v1/servers/spy/check", {"text": spy}),
+                ("POST", "/v1/servers/spy/publish", {}),
+                ("GET", "/v1/servers/spy/offers", None),
+            ):
+                answer = await it.ask(method, path, body, who="builder")
+                assert (answer.status_code, answer.json()["code"]) == (403, "scope"), answer.text
+        assert heard == [], "a look at the tools would send the secret"
         assert (await it.publish("pets", text, kind="servers")).status_code == 200

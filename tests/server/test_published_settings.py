@@ -19,6 +19,7 @@ from actum.core.errors import UsageError
 from actum.core.interfaces import Journal
 from actum.core.run.record import Started
 from actum.core.stored.key import new_key
+from actum.journal.kept_uses import with_all_uses
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.server import Access, Identity
@@ -146,6 +147,43 @@ async def test_a_run_keeps_the_publications_with_which_it_began_and_other_proces
         started = state.beginning()
         assert isinstance(started, Started)
         assert started.uses == {"prompt/desk": 1, "tool/quote": 1, "tool/times": 1, "price": 1}
+    await second.close()
+
+
+async def test_a_run_with_very_many_published_tools_names_them_by_a_digest_and_goes_on_with_them_elsewhere(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "runs.db"
+    first = open_journal(place)
+    texts = [timesing(2, approval=True)]
+    texts += [timesing(2).replace('"times"', f'"tool_{number}"') for number in range(150)]
+    many = [{"file": f"{number}.tool.json", "text": text} for number, text in enumerate(texts)]
+    async with settled(tmp_path, first) as it:
+        published = await it.ask("POST", "/v1/definitions", {"definitions": many})
+        assert published.status_code == 200, published.text
+        await publish(it, "prompts", "desk", "Be kind.")
+        began = [(await it.ask("POST", "/v1/runs", {"agent": "desk", "question": "Hi?"})).json()["id"] for _ in "ab"]
+
+        async def all_wait() -> bool:
+            return len((await it.ask("GET", "/v1/approvals")).json()["items"]) == len(began)
+
+        await until(all_wait)
+    await first.close()
+    second = open_journal(place)
+    async with settled(tmp_path, second) as it:
+        started = RunState(await second.read(began[0])).beginning()
+        assert (started.uses, bool(started.uses_kept)) == ({"prompt/desk": 1}, True)
+        whole = await with_all_uses(started, second)
+        assert (len(whole.uses), whole.uses["tool/tool_149"], whole.uses_kept) == (152, 1, "")
+        await publish(it, "tools", "times", timesing(3, approval=True))
+        waiting = (await it.ask("GET", "/v1/approvals")).json()["items"]
+        by_run = {each["run"]: each["id"] for each in waiting}
+        approved = await it.ask("POST", f"/v1/approvals/{by_run[began[0]]}", {"verdict": "approve"})
+        assert approved.status_code == 200, approved.text
+        assert "{'came': 42}" in (await it.ask("GET", f"/v1/runs/{began[0]}/events")).text
+        assert (await it.ask("POST", "/v1/tools/times/unpublish")).status_code == 200
+        refused = await it.ask("POST", f"/v1/approvals/{by_run[began[1]]}", {"verdict": "approve"})
+        assert (refused.status_code, refused.json()["code"]) == (409, "unpublished"), refused.text
     await second.close()
 
 

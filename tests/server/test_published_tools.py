@@ -52,6 +52,7 @@ async def called(it: Town, name: str, arguments: JsonObject, who: str = "north")
     return found
 
 
+@pytest.mark.row("T10")
 async def test_a_tool_is_at_every_door_with_the_next_request_and_gone_with_the_next_for_its_tenant_alone(
     tmp_path: Path,
 ) -> None:
@@ -295,3 +296,63 @@ async def test_a_diff_names_what_breaks_those_who_call_the_tool(tmp_path: Path) 
         "kept": "",
         "more": "",
     }
+
+
+async def test_a_secret_goes_to_the_declared_origin_alone_also_where_the_declared_one_sends_the_request_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACTUM_SECRET_API", "hush4711")
+
+    async with wire_server(answering) as other:
+
+        def moved(head: bytes, body: bytes) -> bytes:
+            return said(b"", "302 Found", f"location: http://127.0.0.1:{other.port}/now/Oslo")
+
+        async with wire_server(moved) as first:
+            place = f"http://127.0.0.1:{first.port}"
+            egress = EgressRules(private=(place, f"http://127.0.0.1:{other.port}"))
+            async with town(tmp_path, egress=egress) as it:
+                text = weather(place, http={"url": f"{place}/now/{{city}}", "secret": {"bearer": "api"}})
+                assert (await it.publish("weather", text, kind="tools")).status_code == 200
+                came = await called(it, "weather", {"city": "Oslo"})
+            assert "hush4711" in "".join(first.heads)
+            assert "hush4711" not in "".join(other.heads) + str(came)
+
+
+async def test_what_only_the_server_finds_wrong_with_a_text_is_told_with_its_line_too(tmp_path: Path) -> None:
+    texts = {
+        "tools": [
+            ("name: t\nhttp:\n  method: GET\n  url: https://127.0.0.1/x\n", (4, 3, "http.url")),
+            ('{"type": "function",\n"function": {"name": "t",\n  "agent": "nobody"}}', (3, 3, "agent")),
+            ("description: x\nname: other\nworkflow: nothing\n", (2, 1, "name")),
+        ],
+        "agents": [("name: t\ntools:\n- add\n- nothing\n", (4, 3, "tools.1"))],
+    }
+    async with town(tmp_path) as it:
+        for kind, cases in texts.items():
+            for text, place in cases:
+                told = await it.ask("POST", f"/v1/{kind}/t/check", {"text": text}, who="north")
+                (problem,) = told.json()["problems"]
+                assert (problem["line"], problem["column"], problem["place"]) == place, problem
+
+
+@pytest.mark.row("F5")
+async def test_a_tool_for_some_users_does_not_exist_for_others_at_any_door_or_in_an_agent(tmp_path: Path) -> None:
+    """Nobody publishes an agent with a tool that they may not use, and no model is shown it."""
+    text = json.dumps({"name": "code", "users": ["bob"], "python": "def main():\n    return 7\n"})
+    agent = "actum: agent/1\nname: a\ninstructions: Help.\ntools: [code]\n"
+    async with town(tmp_path) as it:
+        assert (await it.publish("code", text, kind="tools")).status_code == 200
+        for who, exists in (("bob", True), ("north", False)):
+            listed = {each["name"] for each in (await it.ask("GET", "/v1/tools", who=who)).json()["items"]}
+            found = (await it.ask("GET", "/v1/tools?query=code", who=who)).json()["items"]
+            async with it.mcp(who) as client:
+                offered = {each.name for each in (await client.list_tools()).tools}
+                if not exists:
+                    with pytest.raises(MCPError, match="Unknown tool"):
+                        await client.call_tool("code", {})
+            assert {"code" in listed, "code" in {each["name"] for each in found}, "code" in offered} == {exists}
+            answer = await it.ask("POST", "/v1/tools/code/call", {"arguments": {}}, who=who)
+            assert answer.status_code == (200 if exists else 404)
+        refused = await it.publish("a", agent, kind="agents")
+        assert (refused.status_code, "no tool 'code' here that you may use" in refused.text) == (422, True)

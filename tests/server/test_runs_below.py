@@ -71,7 +71,7 @@ async def test_the_policy_of_the_server_holds_for_what_a_tool_begins_at_every_do
     (tmp_path / "policy.toml").write_text(policy)
     with ChatServer(answers) as model:
         settings = f'model = "{model.url}#m"\ntools = ["tools.py"]\npolicy = "policy.toml"\n[agents.desk]\n'
-        scopes = [word for scope in ("runs", "tools", "models", "tasks") for word in ("--scope", scope)]
+        scopes = [word for scope in ("runs", "tools", "models") for word in ("--scope", scope)]
         asked = 0
         async with doors_open(tmp_path, settings, TOOLS) as place:  # the first key, without which the server is open
             key = await place.key("ann", "--tenant", "north", *scopes)

@@ -27,7 +27,9 @@ from actum.server.stored_keys import ASK_S, StoredKeys
 from actum.storage.place import open_journal
 from actum.testing import FakeClock
 from actum.toolsets.mcp.error import McpError
+from tests import warm
 from tests.mcp_service import connected, served
+from tests.patience import HANGS_S, SOON_S
 from tests.server.memory_keys import MemoryKeys
 from tests.web import serving
 
@@ -50,8 +52,8 @@ class CountedKeys(MemoryKeys):
         self.found.append(id)
         return await super().find(id)
 
-    def changes(self) -> int | None:
-        return None if self.is_away else super().changes()
+    def changes(self, age_s: float = 0.0) -> int | None:
+        return None if self.is_away else super().changes(age_s)
 
 
 async def test_a_key_says_whose_it_is_until_it_ends_or_is_revoked() -> None:
@@ -251,7 +253,7 @@ async def test_a_key_uses_its_tools_and_cannot_tell_a_forbidden_tool_from_an_unk
     access = Access(verifier=StoredKeys(store), resource="http://us")
     async with (
         serving(McpService([crm_find, pay_list]).app(access=access)) as url,
-        httpx2.AsyncClient() as client,
+        httpx2.AsyncClient(timeout=HANGS_S) as client,
     ):
 
         async def names(text: str) -> list[str]:
@@ -323,7 +325,7 @@ async def test_a_key_that_one_process_revoked_is_dead_at_the_servers_of_others_w
     caplog.set_level(logging.DEBUG)
     text, key = new_key("ci")
     other, other_key = new_key("other")
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=HANGS_S) as client:
 
         async def status(url: str, shown: str = text) -> int:
             return (await asked(client, url, shown, "tools/list")).status_code
@@ -332,9 +334,9 @@ async def test_a_key_that_one_process_revoked_is_dead_at_the_servers_of_others_w
             await keys.add(key)
             await keys.add(other_key)
             assert [await status(url, shown) for url in (one, two) for shown in (text, other)] == [200] * 4
-            process = await asyncio.create_subprocess_exec(sys.executable, "-c", _REVOKE, place)
+            process = await warm.start(sys.executable, "-c", _REVOKE, place)
             assert await process.wait() == 0
-            async with asyncio.timeout(1.0):
+            async with asyncio.timeout(SOON_S):
                 for url in (one, two):
                     while await status(url) != 401:
                         pass

@@ -37,6 +37,7 @@ from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_service import Client, served
+from tests.patience import HANGS_S
 from tests.till import Till, pays_once
 
 from .tasks import KNOWS, Desk, begun, look
@@ -257,7 +258,7 @@ async def test_a_session_of_another_tenant_is_not_there() -> None:
     }
     listing: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     accept = {"accept": "application/json, text/event-stream"}
-    async with served(Desk().service(), ACCESS) as url, httpx2.AsyncClient() as http:
+    async with served(Desk().service(), ACCESS) as url, httpx2.AsyncClient(timeout=HANGS_S) as http:
         opened = await http.post(url, json=hello, headers={**accept, "authorization": "Bearer I am north"})
         session = opened.headers["mcp-session-id"]
         answers = []

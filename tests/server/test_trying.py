@@ -21,12 +21,12 @@ async def drafted(it: Town, kind: str, name: str, text: str, revision: int = 0, 
     return int(answer.json()["revision"])
 
 
-async def over(it: Town, run: str) -> JsonObject:
+async def over(it: Town, run: str, who: str = "north") -> JsonObject:
     """A run that has ended."""
     found: JsonObject = {}
 
     async def look() -> bool:
-        found.update((await it.ask("GET", f"/v1/runs/{run}")).json())
+        found.update((await it.ask("GET", f"/v1/runs/{run}", who=who)).json())
         return found["ended"] is not None
 
     await until(look)

@@ -21,7 +21,7 @@ from tests.web import serving
 GET = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 
 
-HEADERS_S = 0.3
+HEADERS_S = 1.0
 
 
 def hasty() -> Callable[..., asyncio.Protocol]:
@@ -103,3 +103,61 @@ async def test_a_client_that_does_not_read_its_answer_is_cut_and_holds_nothing_f
             idle.sendall(GET)
             await sent.wait()
             await over.wait()
+
+
+async def test_a_head_goes_out_with_its_body_and_alone_where_the_body_is_late_or_long_or_none() -> None:
+    written: list[bytes] = []
+    more = asyncio.Event()
+
+    class Written:
+        """A transport that notes what is written at once."""
+
+        def __init__(self, transport: asyncio.Transport) -> None:
+            self._transport = transport
+
+        def write(self, data: bytes) -> None:
+            written.append(data)
+            self._transport.write(data)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._transport, name)
+
+    class Noted(PatientProtocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(Written(transport))  # type: ignore[arg-type]  # as good as one
+
+    async def answer(request: Request) -> Response:
+        async def parts() -> AsyncIterator[bytes]:
+            await more.wait()
+            yield b"late"
+
+        match request.query_params["is"]:
+            case "short":
+                return PlainTextResponse("short")
+            case "long":
+                return PlainTextResponse("x" * 200_000)
+            case _:
+                return StreamingResponse(parts())
+
+    app = Starlette(routes=[Route("/", answer, methods=["GET", "HEAD"])])
+    async with serving(app, http=partial(Noted, counted=Connections())) as origin, asyncio.timeout(HANGS_S):
+        reader, writer = await connected(origin)
+
+        async def asked(what: str, method: str = "GET") -> bytes:
+            written.clear()
+            writer.write(f"{method} /?is={what} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode())
+            return await reader.readuntil(b"\r\n\r\n")
+
+        await asked("short")
+        assert await reader.readexactly(5) == b"short"
+        assert len(written) == 1
+        await asked("long")
+        assert await reader.readexactly(200_000) == b"x" * 200_000
+        assert [len(each) > 100_000 for each in written] == [False, True]
+        await asked("short", "HEAD")
+        assert len(written) == 1
+        await asked("late")
+        assert len(written) == 1, "the client has the head while nothing of the body is there"
+        more.set()
+        assert await reader.readuntil(b"0\r\n\r\n") == b"4\r\nlate\r\n0\r\n\r\n"
+        writer.close()

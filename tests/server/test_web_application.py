@@ -33,7 +33,7 @@ from actum.testing import FakeClock
 from tests.patience import HANGS_S
 from tests.web import serving
 
-LIMITS = WebApplicationSettings(body_bytes_max=1_000, body_s=0.3, header_bytes_max=2_000)
+LIMITS = WebApplicationSettings(body_bytes_max=1_000, body_s=1.0, header_bytes_max=2_000)
 HOST = b"host: 127.0.0.1\r\n"
 
 

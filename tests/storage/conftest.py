@@ -49,7 +49,7 @@ class Store:
 PLACES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
     "memory": lambda request: "",
     "sqlite": lambda request: str(request.getfixturevalue("tmp_path") / "folder" / "journal.db"),
-    "postgres": lambda request: request.getfixturevalue("postgres").new_database(),
+    "postgres": lambda request: request.getfixturevalue("postgres").new_journal(),
 }
 
 

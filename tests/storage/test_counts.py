@@ -20,6 +20,7 @@ from actum.runs.runner import Runner
 from actum.storage.database import Row
 from actum.storage.journal import DatabaseJournal
 from actum.testing import FakeClock, ScriptedModel
+from tests import warm
 from tests.patience import HANGS_S
 
 from .conftest import Store
@@ -65,9 +66,7 @@ asyncio.run(main())
 async def process(store: Store, what: str, tenant: str = "") -> AsyncIterator[asyncio.subprocess.Process]:
     """A process that is ready to make calls; gone at the end of the block."""
     pipe = asyncio.subprocess.PIPE
-    running = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROCESS, store.place, what, tenant, stdin=pipe, stdout=pipe
-    )
+    running = await warm.start(sys.executable, "-c", PROCESS, store.place, what, tenant, stdin=pipe, stdout=pipe)
     try:
         assert await line(running) == "ready"
         yield running

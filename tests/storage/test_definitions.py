@@ -7,6 +7,7 @@ import resource
 import sqlite3
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 
 import msgspec
 import psycopg
@@ -34,6 +35,7 @@ from actum.core.stored.definitions import (
     reference,
 )
 from actum.testing import ScriptedModel
+from tests import warm
 from tests.patience import HANGS_S
 
 from .conftest import Store
@@ -188,6 +190,26 @@ async def test_what_can_not_be_kept_is_refused_before_anything_is_touched(store:
             reference(text)
 
 
+async def test_ten_thousand_names_of_one_kind_leave_room_for_other_kinds_and_other_tenants(shared: Store) -> None:
+    definitions = shared.open().definitions
+    await definitions.save("tool", "first", "x", 0, tenant="north")
+    is_postgres = shared.place.startswith("postgresql:")
+    text, table = ("decode('78', 'hex')", "actum.drafts") if is_postgres else ("x'78'", "drafts")
+    rows = f"""WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+        INSERT INTO {table} (tenant, kind, name, text, revision, digest, at, author, published)
+        SELECT 'north', 'tool', 't' || i, {text}, 1, 'd', 0, '', 0 FROM n"""
+    if is_postgres:
+        with psycopg.connect(shared.place, autocommit=True) as connection:
+            connection.execute(rows)
+    else:
+        with closing(sqlite3.connect(shared.place)) as file, file:
+            file.execute(rows)
+    with pytest.raises(TooManyDefinitions, match="10000 names of a kind"):
+        await definitions.save("tool", "one_more", "x", 0, tenant="north")
+    assert (await definitions.save("agent", "helper", "x", 0, tenant="north")).revision == 1
+    assert (await definitions.save("tool", "one_more", "x", 0, tenant="south")).revision == 1
+
+
 async def test_a_full_journal_refuses_and_keeps_what_it_has(shared: Store) -> None:
     for names, publications, size in ((10_001, 0, 0), (0, 10_001, 0), (0, 0, DEFINITIONS_BYTES_MAX + 1)):
         with pytest.raises(TooManyDefinitions, match="there is no room"):
@@ -270,7 +292,7 @@ asyncio.run(main())
 async def test_two_processes_lose_no_save_and_number_no_publication_twice(shared: Store) -> None:
     definitions = shared.open().definitions
     await definitions.save("workflow", "desk", "", 0)
-    racing = [await asyncio.create_subprocess_exec(sys.executable, "-c", _RACE, shared.place, mine) for mine in "ab"]
+    racing = [await warm.start(sys.executable, "-c", _RACE, shared.place, mine) for mine in "ab"]
     assert [await asyncio.wait_for(each.wait(), HANGS_S) for each in racing] == [0, 0]
     draft = await definitions.draft("workflow", "desk")
     assert draft is not None
@@ -359,6 +381,29 @@ def test_a_user_always_gets_the_same_publication_and_keeps_the_new_one_when_more
     assert (150 < len(few) < 250, 500 < len(more) < 700, few != drawn(10, 5)) == (True, True, True)
 
 
+async def test_changes_of_drafts_are_told_behind_a_number_with_who_made_them_to_their_tenant_alone(
+    store: Store,
+) -> None:
+    mine = store.open().definitions
+    assert await mine.drafts_changed(None) == []
+    await mine.save("tool", "pay", "one", 0, by="ann")
+    await mine.save("tool", "pay", "one", 1, by="ann")  # changes nothing
+    (first,) = await mine.drafts_changed(None)
+    assert (first.kind, first.name, first.revision, first.by, first.is_gone) == ("tool", "pay", 1, "ann", False)
+    await mine.save("workflow", "desk", "x", 0, by="bob")
+    await mine.save("tool", "pay", "two", 1, by="bob")
+    await mine.save("agent", "spy", "x", 0, tenant="south")
+    with pytest.raises(StaleDraft):
+        await mine.save("tool", "pay", "three", 1)
+    found = await mine.drafts_changed(first.number)
+    assert [(each.name, each.revision, each.by) for each in found] == [("desk", 1, "bob"), ("pay", 2, "bob")]
+    assert await mine.drafts_changed(found[-1].number) == []
+    await mine.delete_draft("tool", "pay", by="cy")
+    (gone,) = await mine.drafts_changed(found[-1].number)
+    assert (gone.name, gone.revision, gone.by, gone.is_gone) == ("pay", 2, "cy", True)
+    assert [each.name for each in await mine.drafts_changed(0, tenant="south")] == ["spy"]
+
+
 async def test_a_draft_is_deleted_where_nothing_is_in_use_and_its_revisions_never_come_again(store: Store) -> None:
     definitions = store.open().definitions
     await definitions.save("tool", "pay", "one", 0)
@@ -424,9 +469,7 @@ asyncio.run(main())
 
 async def test_a_process_that_is_killed_as_it_publishes_leaves_all_or_nothing(shared: Store) -> None:
     journal = shared.open()
-    dying = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", _PUBLISHES, shared.place, stdout=asyncio.subprocess.PIPE
-    )
+    dying = await warm.start(sys.executable, "-c", _PUBLISHES, shared.place, stdout=asyncio.subprocess.PIPE)
     assert dying.stdout is not None
     told = 0
     async with asyncio.timeout(HANGS_S):
@@ -584,7 +627,7 @@ asyncio.run(main())
 async def test_a_process_that_is_killed_among_several_deeds_leaves_none_of_them(shared: Store) -> None:
     definitions = shared.open().definitions
     await definitions.save("prompt", "p0", "new", 0)
-    dying = await asyncio.create_subprocess_exec(sys.executable, "-c", _DIES, shared.place)
+    dying = await warm.start(sys.executable, "-c", _DIES, shared.place)
     async with asyncio.timeout(HANGS_S):
         assert await dying.wait() == -9
     assert [line.name for line in await definitions.names("prompt")] == ["p0"]

@@ -76,7 +76,7 @@ def in_database(store: Store, tmp_path: Path) -> None:
         psycopg.connect(store.place) as database,
         contextlib.closing(sqlite3.connect(write_old(tmp_path / "rows.db"))) as file,
     ):
-        database.execute("SET search_path TO actum")
+        database.execute("DROP SCHEMA actum CASCADE; SET search_path TO actum")
         database.execute(TABLES_OF_FORMAT_1)
         for table in ("entries", "runs", "kept", "heads"):
             rows = file.execute(f"SELECT * FROM {table}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.storage.pins import PinStore
+from tests import warm
 
 pytestmark = pytest.mark.row("T4")
 
@@ -100,7 +100,7 @@ def test_processes_that_approve_at_once_lose_nothing(tmp_path: Path) -> None:
         "store = PinStore(Path(sys.argv[1]))\n"
         "for n in range(10): store.approve('s', [{'name': f'{sys.argv[2]}{n}'}])"
     )
-    writers = [subprocess.Popen([sys.executable, "-c", code, str(path), letter]) for letter in "abc"]
+    writers = [warm.popen([sys.executable, "-c", code, str(path), letter]) for letter in "abc"]
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     assert len(PinStore(path).approved("s")) == 30
 

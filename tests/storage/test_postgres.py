@@ -21,6 +21,7 @@ from actum.core.run.chain import verify
 from actum.core.run.record import Intended
 from actum.storage.postgres import LOCK, PostgresJournal, address
 from actum.testing import ScriptedModel
+from tests import warm
 from tests.postgres import PostgresServer
 from tests.till import pays_once
 
@@ -153,7 +154,7 @@ async def test_a_claim_is_free_only_when_the_last_commit_of_a_killed_process_has
     await journal.runs()  # the tables are there
     with psycopg.connect(database.place, autocommit=True) as connection:
         connection.execute(COMMITS_SLOWLY)
-    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", COMMITS_SLOWLY_AND_IS_KILLED, database.place)
+    killed = await warm.start(sys.executable, "-c", COMMITS_SLOWLY_AND_IS_KILLED, database.place)
     assert await killed.wait() == -signal.SIGKILL
     while "r" in await journal.driven(["r"]):
         pass

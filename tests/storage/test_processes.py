@@ -23,6 +23,7 @@ from actum.core.run.chain import verify, verify_ledger
 from actum.core.run.record import Entry
 from actum.journal.recording import RunState
 from actum.testing import Said, ScriptedModel
+from tests import warm
 from tests.patience import HANGS_S
 from tests.till import Till
 
@@ -108,7 +109,7 @@ asyncio.run(main())
 def process(source: str, store: Store) -> Iterator[subprocess.Popen[str]]:
     """A process that has the journal open; gone at the end of the block."""
     command = [sys.executable, "-c", source, store.place]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+    with warm.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         try:
             yield running
         finally:
@@ -379,7 +380,7 @@ def lose_claims(store: Store) -> None:
             """SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
         ).fetchall()
-    assert lost == (1,)
+    assert lost[0] >= 1  # beside the claim, a connection that has just been opened may look at the tables
 
 
 async def test_where_the_claim_was_lost_the_second_process_is_stopped_before_its_effect(shared: Store) -> None:

@@ -8,7 +8,6 @@ import lzma
 import re
 import signal
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 
 from actum.core.run.chain import verify
 from actum.storage.schema import POSTGRES, SQLITE
+from tests import warm
 from tests.recorded.record import DATABASES
 
 from .conftest import Store
@@ -31,6 +31,7 @@ def earlier(shared: Store) -> Store:
     """The recorded journal in each kind of place."""
     if on_server(shared):
         with psycopg.connect(shared.place, autocommit=True) as server:
+            server.execute("DROP SCHEMA actum CASCADE")
             server.execute(lzma.decompress(DATABASES["postgres"].read_bytes()))
     else:
         Path(shared.place).parent.mkdir()
@@ -109,7 +110,7 @@ async def test_a_taking_over_that_is_killed_in_the_middle_has_changed_nothing_an
 ) -> None:
     schema, before = POSTGRES if on_server(earlier) else SQLITE, tables(earlier)
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", DIES, earlier.place], capture_output=True, text=True, check=False
+        warm.run, [sys.executable, "-c", DIES, earlier.place], capture_output=True, text=True, check=False
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert (version(earlier), tables(earlier)) == (schema.version, before)

@@ -7,7 +7,6 @@ import json
 import pickle
 import resource
 import stat
-import subprocess
 import sys
 import traceback
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from actum.core.user import User
 from actum.storage.secret_file import SecretFile
 from actum.storage.secret_key import EnvironmentKey, GivenKey, SecretKey
 from actum.testing import FakeClock
+from tests import warm
 
 KEY, OTHER = b"0123456789abcdef" * 4, b"fedcba9876543210" * 4
 SHARED, ANN, BOB, NORTH, ANN_OF_NORTH = User(), User("", "ann"), User("", "bob"), User("north"), User("north", "ann")
@@ -236,7 +236,7 @@ def test_processes_that_write_at_once_lose_nothing(store: SecretFile) -> None:
         "    assert store.get(f'k{n}', User('', sys.argv[2])) is not None\n"
     )
     arguments = [sys.executable, "-W", "error", "-c", program, str(store.path)]
-    running = [subprocess.Popen([*arguments, user, KEY.decode()]) for user in ("a", "b", "c")]
+    running = [warm.popen([*arguments, user, KEY.decode()]) for user in ("a", "b", "c")]
     assert [process.wait() for process in running] == [0, 0, 0]
     assert sorted((each.owner.principal, each.name) for each in store.entries()) == [
         (user, f"k{number}") for user in "abc" for number in range(8)

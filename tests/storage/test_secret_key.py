@@ -13,6 +13,7 @@ from actum.core.secrets.store import SecretValue
 from actum.core.user import User
 from actum.storage.secret_file import SecretFile
 from actum.storage.secret_key import EnvironmentKey, FirstKey, Keyring, KeyringKey, system_keyring
+from tests.patience import HANGS_S
 
 ANN = User("", "ann")
 
@@ -46,7 +47,7 @@ class HangingKeyring(DictKeyring):
 
     def get_password(self, service: str, username: str) -> str | None:
         self.asked += 1
-        self.answers.wait(60)
+        self.answers.wait(HANGS_S)
         return None
 
 

@@ -22,6 +22,7 @@ from actum.core.run.record import ModelReplied
 from actum.journal.export import check_journal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
+from tests import warm
 from tests.till import Till, pays_once
 
 from .conftest import Store
@@ -184,7 +185,7 @@ asyncio.run(main())
 
 def test_on_a_full_disk_nothing_is_lost_and_the_run_goes_on_once_there_is_room(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FILLS_THE_DISK, str(tmp_path / "j.db")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = warm.run(command, capture_output=True, text=True, check=True)
     told, synced, there, problems = json.loads(done.stdout)
     assert len(told) == 2
     assert all(
@@ -296,7 +297,7 @@ def test_processes_that_start_together_share_a_new_journal(tmp_path: Path) -> No
     command = [sys.executable, "-c", OPENS_WHAT_IT_IS_TOLD]
     with contextlib.ExitStack() as stack:
         processes = [
-            stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            stack.enter_context(warm.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
             for _ in range(4)
         ]
         said = [said_by(process) for process in processes]

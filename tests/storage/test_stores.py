@@ -7,7 +7,6 @@ import contextlib
 import math
 import signal
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 
@@ -17,6 +16,7 @@ from msgspec import Struct, structs
 
 from actum.core.errors import ActumError, JournalError, UsageError
 from actum.core.stores import (
+    AMONG_MAX,
     KEY_BYTES_MAX,
     AddColumn,
     AddIndex,
@@ -28,6 +28,7 @@ from actum.core.stores import (
     Transaction,
     Value,
 )
+from tests import warm
 
 from .conftest import Store
 from .records import DONE, started
@@ -96,6 +97,45 @@ async def test_a_row_comes_back_as_it_was_whatever_it_holds(store: Store) -> Non
     assert await stores.delete("north", BOOKMARKS, {"title": None}) == 1
     assert await stores.delete("north", BOOKMARKS, {"title": None}) == 0
     assert await stores.count("north", BOOKMARKS) == 3
+
+
+async def test_many_rows_are_written_and_looked_for_at_once_as_one_by_one(store: Store) -> None:
+    stores = await opened(store)
+    rows = [Bookmark(f"书{number:03}", "x", visits=number, icon=b"\0") for number in range(AMONG_MAX)]
+    await stores.put("north", BOOKMARKS, Bookmark("书007", "old"))
+    await stores.put("south", BOOKMARKS, Bookmark("书007", "theirs"))
+
+    def work(transaction: Transaction) -> list[Bookmark]:
+        transaction.put_all(BOOKMARKS, rows)
+        transaction.put_all(BOOKMARKS, [])
+        wanted = (*(row.id for row in rows[::-2]), "none")
+        return transaction.find(BOOKMARKS, where={"id": wanted, "url": "x"})
+
+    assert await stores.transact("north", work) == rows[1::2]
+    assert await stores.find("north", BOOKMARKS) == rows
+    assert await stores.find("south", BOOKMARKS) == [Bookmark("书007", "theirs")]
+
+    def refused(transaction: Transaction) -> None:
+        transaction.put_all(BOOKMARKS, [Bookmark("new", "x"), Bookmark("bad", "x", visits=2**63)])
+
+    with pytest.raises(UsageError):
+        await stores.transact("north", refused)
+    assert await stores.get("north", BOOKMARKS, "new") is None
+
+
+async def test_one_question_tells_whether_one_of_some_tables_has_a_row_of_this_tenant(store: Store) -> None:
+    stores = await opened(store)
+    await stores.put("north", BOOKMARKS, Bookmark("书签", "x", title=None))
+
+    async def has(tenant: str, tables: tuple[Table[Struct], ...], **where: str | None) -> bool:
+        return await stores.read(tenant, lambda each: each.has(tables, where))
+
+    assert await has("north", (BOOKMARKS,), id="书签", title=None)
+    assert not await has("south", (BOOKMARKS,), id="书签")
+    assert not await has("north", (BOOKMARKS,), id="' OR 1=1 --")
+    for wrong in ({"id": 1}, {"nothing": "x"}):
+        with pytest.raises(UsageError):
+            await has("north", (BOOKMARKS,), **wrong)
 
 
 async def test_another_tenant_finds_changes_and_deletes_nothing(store: Store) -> None:
@@ -439,7 +479,7 @@ async def test_a_migration_that_is_killed_in_the_middle_is_made_whole_by_the_nex
     older = await opened(shared, ((AddTable(SMALL),),))
     await older.put("north", SMALL, Small("a"))
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", DIES, shared.place, deadly], capture_output=True, text=True
+        warm.run, [sys.executable, "-c", DIES, shared.place, deadly], capture_output=True, text=True
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert await older.kept() == [FeatureTables("reading", 1, 1)]

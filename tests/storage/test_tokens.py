@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from actum.core.user import User
 from actum.storage.secret_file import SecretFile
 from actum.storage.secret_key import GivenKey, SecretKey
 from actum.storage.tokens import Granted, Registration, TokenStore
+from tests import warm
 
 SERVER, ISSUER = "https://mcp.example.org/mcp", "https://login.example.org"
 
@@ -166,7 +166,7 @@ def test_many_processes_that_keep_at_once_lose_nothing(store: TokenStore) -> Non
         "    store.keep(Granted(server=f'https://r{n}', resource='r', user=sys.argv[2], issuer='i', token_endpoint='t',"
         " client_id='c', access_token='a'))\n"
     )
-    running = [subprocess.Popen([sys.executable, "-c", program, str(store.path), user]) for user in "abc"]
+    running = [warm.popen([sys.executable, "-c", program, str(store.path), user]) for user in "abc"]
     assert [process.wait() for process in running] == [0, 0, 0]
     kept = msgspec.json.decode(store.path.read_bytes())["granted"]
     assert sorted((one["user"], one["server"][-1]) for one in kept) == [(u, n) for u in "abc" for n in "01234"]
@@ -269,5 +269,5 @@ def test_processes_that_take_over_at_once_lose_nothing(store: TokenStore, tmp_pa
         "assert all(store.granted(User(), f'https://r{n}').access_token == f'at-{n}' for n in range(20))\n"
     )
     arguments = [sys.executable, "-W", "error", "-c", program, str(store.path.parent), KEY.reveal().decode()]
-    running = [subprocess.Popen(arguments) for _ in range(3)]
+    running = [warm.popen(arguments) for _ in range(3)]
     assert [process.wait() for process in running] == [0, 0, 0]

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import signal
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -22,6 +21,7 @@ from actum.core.run.noted import RecordKind, RecordKinds
 from actum.core.stores import AddTable, Migrations, RecordPlace, RecordView, Table
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
+from tests import warm
 
 from .conftest import Store
 from .records import DONE, started
@@ -187,7 +187,7 @@ async def test_rows_that_a_killed_process_had_not_made_are_made_by_the_next_with
     else:
         await opened(shared)
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", DIES, shared.place], capture_output=True, text=True, check=False
+        warm.run, [sys.executable, "-c", DIES, shared.place], capture_output=True, text=True, check=False
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     without = await opened(shared, views=())

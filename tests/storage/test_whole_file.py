@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from actum.core.errors import UsageError
 from actum.storage.whole_file import alone_with, replace
+from tests import warm
 
 COUNT = """
 import sys
@@ -25,7 +25,7 @@ for _ in range(30):
 
 def test_no_process_undoes_what_another_wrote(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "count"
-    writers = [subprocess.Popen([sys.executable, "-c", COUNT, str(path)]) for _ in range(3)]
+    writers = [warm.popen([sys.executable, "-c", COUNT, str(path)]) for _ in range(3)]
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     assert path.read_bytes() == b"90"
     assert path.stat().st_mode & 0o777 == 0o600

@@ -71,6 +71,8 @@ class Told:
 
     def lock(self) -> None: ...
 
+    def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None: ...
+
     def tables(self) -> set[str]:
         return set()
 

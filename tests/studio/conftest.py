@@ -18,6 +18,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from packages.site.pictures import IMAGES
 from packages.studio import hatch_build
 from tests import warm
+from tests.patience import HANGS_S
 from tests.peers import install
 
 expect.set_options(timeout=30_000)  # ms; a page that is told by another server may be late on a busy machine
@@ -41,11 +42,11 @@ class Studio(NamedTuple):
     def kill(self) -> None:
         """End the studio as a loss of power would."""
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(HANGS_S)
 
     def again(self) -> str:
         """A new address that signs in, by a second `actum studio`."""
-        done = subprocess.run(
+        done = warm.run(
             [sys.executable, "-c", START, "studio", "--json", "--no-browser"],
             cwd=self.folder,
             env=environment(self.folder),
@@ -82,7 +83,7 @@ def studio_in(folder: Path, place: str = "127.0.0.1:0", variables: Mapping[str, 
         yield Studio(folder, json.loads(process.stdout.readline())["url"], process)
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(HANGS_S)
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()

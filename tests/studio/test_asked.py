@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, expect
 
+from actum.compose.agents import open_agents
+from actum.compose.journals import journal_path
+from actum.compose.settings import read_settings
+from actum.storage.sqlite import SQLiteJournal
+from actum.testing import FakeClock
 from tests.web import listening
 
-from .conftest import Studio, Watched, studio_in
+from .conftest import Studio, Watched, environment, studio_in
 from .session import api, runs
 
 pytestmark = pytest.mark.row("F2")
@@ -116,3 +122,53 @@ async def test_a_payment_of_which_nobody_knows_whether_it_happened_is_settled_in
         (run,) = await runs(page, "tool=pay")
         assert run["status"] == "done", run
     watched.errors[:] = [error for error in watched.errors if "ERR_" not in error]
+
+
+@pytest.mark.row("C4")
+async def test_what_was_asked_six_weeks_ago_is_done_once_and_a_changed_agent_goes_on_only_on_a_word(
+    bundle: None, tmp_path: Path, browser: Browser, watched: Watched
+) -> None:
+    tools = tmp_path / "shop.py"
+    tools.write_text(TOOLS, "utf-8")
+    instructions = {"till": "Pay what is due.", "desk": "Pay what is due."}
+
+    def write() -> None:
+        tables = "".join(f"[agents.{name}]\ninstructions = {text!r}\n" for name, text in instructions.items())
+        (tmp_path / "actum.toml").write_text(f"tools = [{str(tools)!r}]\n{tables}", "utf-8")
+
+    write()
+    variables = environment(tmp_path)
+    settings = read_settings(tmp_path, variables, {})
+    journal_path(settings, variables).parent.mkdir(parents=True)
+    clock = FakeClock(time.time() - 6 * 7 * 86_400)
+    journal = SQLiteJournal(journal_path(settings, variables), now=clock.now)
+    async with open_agents(settings, variables, tmp_path, journal=journal) as agents:
+        for name, to in (("till", "Ada"), ("desk", "Bob")):
+            waiting = await agents.get(name).run(f"Pay 20 euros to {to}")
+            assert waiting.status == "paused", waiting
+    await journal.close()
+    instructions["desk"] = "Be brief."  # within these weeks
+    write()
+    with studio_in(tmp_path) as studio:
+        page = await watched.page(browser, studio, "en-GB")
+        await page.set_viewport_size({"width": 1280, "height": 1_200})  # a press right after scrolling does not count
+        await page.goto(studio.url)
+        await page.get_by_role("link", name="Approvals").click()
+        for name in ("till", "desk"):
+            card = page.get_by_role("article", name="Approval: pay").filter(has_text=f"through {name}")
+            await card.get_by_role("button", name="Approve").click()
+            await expect(card).to_have_count(0)
+        alert = page.get_by_role("alert")
+        await expect(alert).to_contain_text("The answer is on record, and the run does not go on: run ")
+        await expect(alert).to_contain_text("is of another version of the agent 'desk'")
+        await page.get_by_role("link", name="Open the run").click()
+        await page.get_by_role("button", name="Resume").click()
+        await page.get_by_role("button", name="Go on with the agent as it is now").click()
+        await expect(page.get_by_text("done", exact=True).first).to_be_visible()
+        for name, to in (("till", "Ada"), ("desk", "Bob")):
+            (run,) = await runs(page, f"agent={name}")
+            assert run["status"] == "done", run
+            assert json.dumps(run).count(f"paid 20 to {to}") == 2, run
+            assert isinstance(run["started"], float)
+            assert abs(run["started"] - clock.now()) < 60
+    watched.errors[:] = [error for error in watched.errors if "409" not in error]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from playwright.async_api import Browser, Page, expect
 from actum.core.json import JsonObject
 
 from .conftest import Studio, Watched
-from .session import api, listed
+from .session import api, listed, runs
 from .speaking import SpeakingApi
 
 pytestmark = pytest.mark.row("F2")
@@ -43,6 +45,8 @@ CORPUS = (
 )
 HOSTILE = "\n\n".join(CORPUS)
 LINE = "".join(CORPUS[:4])[:190]
+NAMES = ("__proto__", "constructor")
+"""What each object of JavaScript has: for definitions, nodes and fields, names like others."""
 TOOLS = '''
 from actum import tool
 
@@ -89,7 +93,8 @@ async def speaking(tmp_path: Path) -> AsyncIterator[SpeakingApi]:
     (tmp_path / "shop.py").write_text(TOOLS, "utf-8")
     async with SpeakingApi().served(tmp_path) as made:
         settings = tmp_path / "actum.toml"
-        settings.write_text('tools = ["shop.py"]\n' + settings.read_text("utf-8"), "utf-8")
+        memory = f"[agents.noter]\nmemory = {{user = true, space = {json.dumps(LINE[:90])}}}\n"
+        settings.write_text('tools = ["shop.py"]\n' + settings.read_text("utf-8") + memory, "utf-8")
         yield made
 
 
@@ -119,9 +124,13 @@ async def test_what_is_said_is_text_and_nothing_else_on_every_page(
     await api(page, "POST", "/v1/tools/pay/call", {"arguments": {"to": HOSTILE, "more": more}})
     await api(page, "POST", "/v1/keys", {"id": "k", "user": LINE})
     await api(page, "POST", "/v1/memories", {"text": HOSTILE[:1_000], "space": LINE[:90]})
+    await drafts_are_there(page)
     base = studio.url.partition("#")[0]
     for path in (
         "chat",
+        "workflows",
+        "workflows/%3Cscript%3E",
+        *(f"{kind}/{each}" for kind in ("workflows", "agents", "tools") for each in NAMES),
         "agents",
         "agents/%3Cscript%3E",
         "tools",
@@ -146,6 +155,54 @@ async def test_what_is_said_is_text_and_nothing_else_on_every_page(
     await page.goto(base + "approvals")
     await page.get_by_role("button", name="修改参数").click()
     await is_unharmed(page)
+    await names_of_objects_are_names_like_others(page, base)
     watched.errors[:] = [
         error for error in watched.errors if "status of 404" not in error
     ]  # of a tool that is not there
+
+
+async def drafts_are_there(page: Page) -> None:
+    """A tool, an agent and a workflow of each of these names, with hostile texts."""
+    inputs: JsonObject = {"type": "object", "properties": {each: {"type": "string"} for each in NAMES}}
+    for name in NAMES:
+        texts: dict[str, JsonObject] = {
+            "tools": {"parameters": inputs, "python": f"def main({', '.join(NAMES)}):\n    return __proto__\n"},
+            "agents": {"instructions": HOSTILE, "tools": [*NAMES]},
+            "workflows": {
+                "actum": "workflow/1",
+                "inputs": inputs,
+                "nodes": {each: {"type": "say", "text": "${inputs.constructor}"} for each in NAMES},
+                "edges": [" > ".join(NAMES)],
+                "outputs": {each: f"${{{each}.output}}" for each in NAMES},
+            },
+        }
+        for kind, text in texts.items():
+            draft = json.dumps({"name": name, "description": LINE, **text})
+            await api(page, "POST", f"/v1/{kind}/{name}/draft", {"text": draft, "revision": 0})
+
+
+async def names_of_objects_are_names_like_others(page: Page, base: str) -> None:
+    """What is typed into fields of these names arrives, and nothing else changes."""
+    given = {each: f"{each} {LINE}" for each in NAMES}
+    await page.goto(f"{base}tools/__proto__")
+    for name, text in given.items():
+        await page.get_by_role("textbox", name=name, exact=True).fill(text)
+    await page.get_by_role("button", name="试运行").click()
+    await expect(page.get_by_role("region", name="结果").get_by_role("button", name="批准")).to_be_visible()
+    await is_unharmed(page)
+    asked = [each["arguments"] for each in await listed(page, "/v1/approvals") if each["tool"] == "__proto__"]
+    assert asked == [given]
+    await page.goto(f"{base}agents/constructor")
+    for name in NAMES:
+        await expect(page.get_by_role("checkbox", name=name)).to_be_checked()
+    await page.goto(f"{base}workflows/__proto__")
+    await page.get_by_role("button", name="运行", exact=True).click()
+    for name, text in given.items():
+        await page.get_by_role("dialog").get_by_role("textbox", name=name, exact=True).fill(text)
+    await is_unharmed(page)
+    await page.get_by_role("button", name="开始").click()
+    await expect(page.get_by_role("treeitem", name=re.compile("^constructor, say, .*完成$"))).to_be_visible()
+    await is_unharmed(page)
+    (ran,) = await runs(page, "kind=workflow")
+    assert ran["outputs"] == dict.fromkeys(NAMES, given["constructor"])
+    assert await page.evaluate("({}).type === undefined && Object.prototype.constructor === Object")

@@ -46,7 +46,7 @@ WORDS = {
     },
     "zh-CN": {
         "knowledge": "知识库",
-        "new": "新建知识库",
+        "new": "新建集合",
         "name": "名称",
         "create": "创建",
         "add": "添加文件",
@@ -64,7 +64,7 @@ WORDS = {
         "open": "打开原文",
         "no_source": "没有来源",
         "message": "消息",
-        "collections": "知识库",
+        "collections": "知识集合",
         "publish": "发布",
     },
 }

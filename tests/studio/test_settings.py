@@ -86,7 +86,7 @@ async def test_a_key_lets_in_with_its_rights_until_it_is_revoked_and_secrets_and
     assert (await bob.evaluate("document.documentElement.lang")) == "en"
 
     await keys.get_by_role("button", name="Revoke").click()
-    await expect(bob.get_by_role("textbox", name="Key")).to_be_visible(timeout=3_000)
+    await expect(bob.get_by_role("textbox", name="Key")).to_be_visible()
     assert [key["state"] for key in await listed(page, "/v1/keys")] == ["revoked"]
     secrets = page.get_by_role("region", name="Secrets")
     await secrets.get_by_role("textbox", name="Name").fill("TOKEN")

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, ViewportSize, expect
 
 from .conftest import Studio, Watched
-from .session import api, listed, runs
+from .session import Held, api, listed, runs
 from .test_first_minutes import fits, is_accessible_in_both_themes
 from .test_hostile import HOSTILE, is_unharmed
 
@@ -65,10 +65,13 @@ async def test_a_tool_is_pasted_tried_published_changed_elsewhere_and_rolled_bac
     await other.goto(page.url)
     await expect(other.get_by_role("textbox", name="Definition")).to_have_value(first)
     asking = json.loads(first) | {"approval": True}
+    held = await Held.at(other, "/v1/tools/shout/draft$")
+    await other.get_by_role("textbox", name="Definition").fill(first.replace("loudly", "softly"))
+    await held.has_come()
     await source.fill(json.dumps(asking))
     await expect(page.get_by_role("status").filter(has_text="Saved")).to_be_visible()
     await expect(page.get_by_text("Not saved")).to_have_count(0)
-    await other.get_by_role("textbox", name="Definition").fill(first.replace("loudly", "softly"))
+    held.let.set()
     await expect(other.get_by_role("heading", name="Changed elsewhere")).to_be_visible()
     await other.get_by_role("button", name="Take theirs").click()
     await expect(other.get_by_role("textbox", name="Definition")).to_have_value(json.dumps(asking))

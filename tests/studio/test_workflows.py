@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import yaml
 from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
 
 from .conftest import Studio, Watched
-from .session import api, listed, runs
+from .session import Held, api, listed, pasted, runs
 from .test_first_minutes import fits, is_accessible_in_both_themes
 from .test_hostile import HOSTILE, LINE, is_unharmed
 
@@ -245,6 +246,58 @@ async def middle(element: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+TRIP = """# A trip
+actum: workflow/1
+name: trip
+nodes:
+  first: {type: say, text: One} # says hello
+  round:
+    type: loop
+    max: 3
+    nodes:
+      inner: {type: say, text: Two}
+    edges: []
+  last: {type: say, text: Three}
+edges:
+  - first > round
+  - round > last
+"""
+
+
+async def test_a_node_is_dragged_into_a_container_and_out_of_it_and_what_it_held_stays(
+    studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page = await watched.page(browser, studio, "en-GB")
+    draft = await begun(page, studio, TRIP, "trip")
+    canvas = page.get_by_role("region", name="Canvas")
+    boxes = {each: canvas.locator(f".react-flow__node[data-id='{each}']") for each in ("first", "round", "round/inner")}
+    await expect(boxes["round/inner"]).to_be_visible()
+
+    x, y = await middle(boxes["round/inner"])
+    await drag(page, boxes["round/inner"].locator(".step-type"), (x + 90, y + 30))  # not out of it: it grows
+    assert [*(await saved(page, draft))["nodes"]["round"]["nodes"]] == ["inner"]
+    await page.get_by_role("button", name="Undo").click()
+    x, y = await middle(boxes["round"])
+    await drag(page, boxes["first"].locator(".step-type"), (x, y + 20))
+    text = await saved_text(page, draft)
+    found = yaml.safe_load(text)
+    assert [*found["nodes"]["round"]["nodes"]] == ["inner", "first"]
+    assert found["edges"] == ["round > last"]
+    assert ("# says hello" in text, len(found["view"]["round/first"])) == (True, 2)
+    within = canvas.locator(".react-flow__node[data-id='round/first']")
+    await expect(page.get_by_role("treeitem", name="first, say")).to_have_attribute("aria-selected", "true")
+    await page.get_by_role("button", name="Undo").click()
+    assert await saved_text(page, draft) == TRIP  # one step, to the byte
+    await page.get_by_role("button", name="Redo").click()
+    await expect(within).to_be_visible()
+    await drag(page, within.locator(".step-type"), (x, y + 420))
+    found = await saved(page, draft)
+    assert [*found["nodes"]["round"]["nodes"]] == ["inner"]
+    assert [*found["nodes"]] == ["round", "last", "first"]
+    assert "round/first" not in found["view"]
+    watched.errors[:] = [each for each in watched.errors if not any(code in each for code in EXPECTED)]
+
+
 async def test_a_hand_draws_two_tabs_come_together_and_an_old_run_is_drawn_on_its_version(
     studio: Studio, browser: Browser, watched: Watched
 ) -> None:
@@ -286,19 +339,41 @@ async def test_a_hand_draws_two_tabs_come_together_and_an_old_run_is_drawn_on_it
     await other.set_viewport_size(TALL)
     await other.goto(page.url)
     await other.get_by_role("treeitem", name="first, say").click()
+    held = await Held.at(other, f"{draft}$")
+    await other.get_by_role("textbox", name="text").fill("Zero")
+    await held.has_come()
     await page.get_by_role("treeitem", name="last, say").click()
     await page.get_by_role("textbox", name="text").fill("Three")
     assert "Three" in await saved_text(page, draft)
-    await other.get_by_role("textbox", name="text").fill("Zero")
+    held.let.set()
     both = (await saved(other, draft))["nodes"]
     assert (both["first"]["text"], both["last"]["text"]) == ("Zero", "Three")
     assert "# the beginning" in await saved_text(other, draft)
     await page.get_by_role("treeitem", name="first, say").click()
+    await expect(page.get_by_role("textbox", name="text")).to_have_value("Zero")  # a tab is told of the other's change
+    await expect(page.get_by_text("has changed this draft elsewhere")).to_be_visible()
+    held = await Held.at(page, f"{draft}$")
     await page.get_by_role("textbox", name="text").fill("Mine")
-    await expect(page.get_by_role("group", name="Changed elsewhere")).to_contain_text("Zero")
-    await expect(page.get_by_role("status").filter(has_text=SAVED)).to_have_count(0)
-    await page.get_by_role("button", name="Take theirs").click()
-    await expect(page.get_by_role("textbox", name="text")).to_have_value("Zero")
+    await held.has_come()
+    await other.get_by_role("textbox", name="text").fill("Naught")
+    assert "Naught" in await saved_text(other, draft)
+    held.let.set()
+    both_sides = page.get_by_role("dialog", name="Changed elsewhere")
+    await expect(both_sides.get_by_role("region", name="first")).to_contain_text(re.compile("Mine.*Naught", re.DOTALL))
+    await expect(both_sides).not_to_contain_text("Three")  # which both have
+    await is_accessible_in_both_themes(page, "light")
+    await expect(page.get_by_text(SAVED)).to_have_count(0)
+    await both_sides.get_by_role("button", name="Take theirs").click()
+    await expect(page.get_by_role("textbox", name="text")).to_have_value("Naught")
+    held = await Held.at(page, f"{draft}$")
+    await page.get_by_role("textbox", name="text").fill("Mine")
+    await held.has_come()
+    await other.get_by_role("textbox", name="text").fill("Again")
+    assert "Again" in await saved_text(other, draft)
+    held.let.set()
+    await both_sides.get_by_role("button", name="Keep mine").click()
+    kept = (await saved(page, draft))["nodes"]
+    assert (kept["first"]["text"], kept["last"]["text"]) == ("Mine", "Three")
 
     await expect(publish).to_have_attribute("aria-disabled", "false")
     await publish.click()
@@ -374,7 +449,44 @@ async def test_workflows_of_strangers_are_shown_as_text_and_problems_lead_to_the
     assert (await api(page, "GET", draft))["published"] == 0
     await page.get_by_role("button", name="源代码").click()
     many = "".join(f"  n{place}: {{type: say, text: x}}\n" for place in range(2_000))
-    await page.get_by_role("textbox", name="定义").fill(f"actum: workflow/1\nname: sums\nnodes:\n{many}")
-    await expect(page.get_by_text("这段文本无法画出")).to_be_visible()
+    await page.get_by_role("textbox", name="定义").press("Control+a")
+    await pasted(page, f"actum: workflow/1\nname: sums\nnodes:\n{many}")
+    await expect(page.get_by_text("这个工作流太大，无法画出")).to_be_visible()
     assert "n1999" in await saved_text(page, draft)
+    watched.errors[:] = [each for each in watched.errors if not any(code in each for code in EXPECTED)]
+
+
+@pytest.fixture
+def with_models(tmp_path: Path) -> None:
+    """The person's settings have a model."""
+    models = '[models.fast]\nupstreams = ["http://127.0.0.1:9/v1#big"]\n'
+    (tmp_path / "actum.toml").write_text(f"{models}[agents.desk]\ntools = []\n", "utf-8")
+
+
+async def test_the_form_of_a_node_offers_the_models_of_the_settings_and_knows_the_version_of_a_tool(
+    with_models: None, studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page = await watched.page(browser, studio, "zh-CN")
+    draft = await begun(page, studio, "actum: workflow/1\nname: flow\nnodes: {}\n", "flow")
+    for revision, argument in enumerate(("city", "town")):
+        text = json.dumps({"name": "look", "parameters": {argument: "string"}, "python": f"def main({argument}): pass"})
+        await api(page, "POST", "/v1/tools/look/draft", {"text": text, "revision": revision})
+        await api(page, "POST", "/v1/tools/look/publish", {})
+    nodes = "{ask: {type: model, model: fats, prompt: Hi}, see: {type: tool, tool: look@1}}"
+    text = f"actum: workflow/1\nname: flow\nnodes: {nodes}\n"
+    await api(page, "POST", draft, {"text": text, "revision": 1})
+    problems = page.get_by_role("list", name="问题")
+    await problems.get_by_role("button", name="ask：没有模型 'fats'").click()
+    node = page.get_by_role("complementary", name="节点")
+    model = node.get_by_role("combobox", name="model")
+    await expect(model).to_be_focused()
+    offered = node.locator("datalist option")
+    await expect(offered).to_have_count(1)  # and no agent
+    assert await offered.get_attribute("value") == "fast"
+    await model.fill("fast")
+    await problems.get_by_role("button", name="see：look 需要 'city'").click()
+    await node.get_by_role("textbox", name="city").fill("Oslo")
+    await expect(page.get_by_text("没有问题。")).to_be_visible()
+    see = (await saved(page, draft))["nodes"]["see"]
+    assert see == {"type": "tool", "tool": "look@1", "with": {"city": "Oslo"}}
     watched.errors[:] = [each for each in watched.errors if not any(code in each for code in EXPECTED)]

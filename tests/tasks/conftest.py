@@ -7,14 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tests.broker import BrokerServer, broker_server
-from tests.postgres import PostgresServer, postgres_server
 from tests.storage.conftest import PLACES, Store
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -7,9 +7,10 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import httpx2
 import pytest
@@ -42,7 +43,11 @@ from tests.tasks.service import environment_of
 from tests.transport.wire_servers import certificate
 from tests.web import serving
 
+T = TypeVar("T")
 SOON = Backoff(base=0.1, jitter=0)
+LOOK_S = BROKER_S - 1.0
+"""Nobody who asks how the broker is waits as long as for a broker that hangs."""
+TRIES = 5
 ON_A_FILE = pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 """Tests of the broker: what the database does is shown by the others."""
 
@@ -163,7 +168,8 @@ async def test_a_delay_and_an_attempt_longer_than_the_visibility_timeout_run_onc
         assert (await office.ended(delayed)).line.state == "succeeded"
         assert (await office.ended(long)).line.state == "succeeded"
         view = await office.queue.look(delayed.run_id)
-        assert view.line.due <= view.attempts[0].started < view.line.due + 2
+        within_s = 5  # a process may have to start, and the look for lost messages comes later than that
+        assert view.line.due <= view.attempts[0].started < view.line.due + within_s
         await until(lambda: broker.depth() == broker.unacknowledged() == 0)
     assert len(office.ledger("look")) == len(office.ledger("slow")) == 1
 
@@ -191,11 +197,22 @@ async def test_a_broker_that_is_away_or_forgets_all_delays_tasks_and_loses_none(
     assert [what for what, _ in office.ledger("look")] == ["away", "again"]
 
 
+async def in_time(ask: Callable[[], Awaitable[T]]) -> T:
+    """An answer that did not wait for a broker that hangs. The machine may be busy: one of some tries is in time."""
+    took: list[float] = []
+    while len(took) < TRIES:
+        began = time.monotonic()
+        answer = await ask()
+        took.append(time.monotonic() - began)
+        if took[-1] < LOOK_S:
+            return answer
+    raise AssertionError(took)
+
+
 async def until_broker(dispatcher: CeleryDispatcher, *, is_up: bool) -> DispatcherState:
     """Wait until a dispatcher knows that the broker is there, or away; each answer has to come soon."""
     while True:
-        async with asyncio.timeout(1):
-            found = await dispatcher.look()
+        found = await in_time(dispatcher.look)
         if found.broker is is_up:
             return found
         await asyncio.sleep(0.1)
@@ -214,15 +231,13 @@ async def test_readyz_and_metrics_tell_of_a_broker_that_is_away_or_hangs_and_are
             )
             async with (
                 serving(served.application.app) as origin,
-                httpx2.AsyncClient(base_url=origin, timeout=5) as client,
+                httpx2.AsyncClient(base_url=origin, timeout=WAIT_S) as client,
             ):
 
                 async def until_ready(text: str) -> None:
                     async with asyncio.timeout(WAIT_S):
                         while True:
-                            began = time.monotonic()
-                            answer = await client.get("/readyz")
-                            assert time.monotonic() - began < 1.5
+                            answer = await in_time(lambda: client.get("/readyz"))
                             assert answer.status_code == 200  # a server that accepts tasks is not taken off
                             if answer.text == text:
                                 return
@@ -289,7 +304,7 @@ def worker_process(folder: Path, journal: str) -> Iterator[subprocess.Popen[str]
     try:
         yield process
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(WAIT_S) == 0
     finally:
         process.kill()
         process.wait()
@@ -444,7 +459,7 @@ async def test_a_database_that_is_killed_while_a_task_runs_loses_no_task(
         folder.mkdir()
         if kind == "celery":
             (folder / "broker").write_text(broker.url, "utf-8")
-        office = Office(kind, database.new_database(), folder)
+        office = Office(kind, database.new_journal(), folder)
         with office.server() as server:
             options = TaskOptions(max_retries=3, backoff=SOON)
             line = await office.accept("slow", options, seconds=2.0)

@@ -1,35 +1,56 @@
-"""Every dispatcher on every database: what is killed, what hangs, what comes twice. All processes are real ones."""
+"""Every dispatcher and every database: what is killed, what hangs, what comes twice. All processes are real ones.
+
+`make test` has each dispatcher and each database once, `make endurance` each dispatcher on each database: what a
+dispatcher asks of a journal, `tests/storage` asks of both.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from actum.compose.task_child import COMMAND, setup_of
+from actum.core.clock import SystemClock
 from actum.core.run.task import TaskOptions
+from actum.tasks.children import TaskChildren
+from actum.tasks.local import LocalDispatcher
+from actum.tasks.sweep import sweep
+from actum.testing import FakeClock
+from actum.transport.process_tree import descendants
 from tests.broker import BrokerServer
-from tests.storage.conftest import Store
+from tests.endurance import share
+from tests.storage.conftest import PLACES, Store
 from tests.tasks.office import SOON, Office, is_gone, is_stopped, until
-from tests.tasks.service import DISPATCHERS
+from tests.tasks.service import DISPATCHERS, environment_of
+
+pytestmark = pytest.mark.endurance("src/actum/tasks", "src/actum/storage", "src/actum/transport/process_tree.py")
+
+ALL = [(dispatcher, place) for dispatcher in DISPATCHERS for place in ("sqlite", "postgres")]
 
 
-@pytest.fixture(params=list(DISPATCHERS))
-async def office(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> AsyncIterator[Office]:
+@pytest.fixture(params=share(ALL, [("local", "sqlite"), ("celery", "postgres")]), ids="-".join)
+async def office(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Office]:
+    dispatcher, place = request.param
+    store = Store(PLACES[place](request))
     folder = tmp_path / "office"
     folder.mkdir()
-    if request.param == "celery":
+    if dispatcher == "celery":
         broker: BrokerServer = request.getfixturevalue("broker")
         (folder / "broker").write_text(broker.url, "utf-8")
     if "://" not in store.place:
         Path(store.place).parent.mkdir(exist_ok=True)
-    made = Office(request.param, store.place, folder)
+    made = Office(dispatcher, store.place, folder)
     try:
         yield made
     finally:
         await made.journal.close()
+        await store.close()
 
 
 async def test_tasks_are_carried_out_in_other_processes_which_stay_warm_for_one_tenant_alone(office: Office) -> None:
@@ -63,8 +84,26 @@ async def test_a_task_that_kills_its_worker_uses_its_attempts_up(office: Office)
         assert len(office.ledger("ship")) == 1
 
 
+@asynccontextmanager
+async def sweeping(office: Office) -> AsyncIterator[None]:
+    """Another process looks for tasks whose process is lost, again and again."""
+    index = office.journal.tasks
+    assert index is not None
+
+    async def look() -> None:
+        while True:
+            await sweep(office.journal, index, SystemClock())
+            await asyncio.sleep(0.005)
+
+    looking = asyncio.create_task(look())
+    yield
+    looking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await looking
+
+
 async def test_the_time_limit_ends_a_tool_that_ignores_all_with_what_it_started(office: Office) -> None:
-    async with office.dispatching():
+    async with office.dispatching(), sweeping(office):
         for timeout_s in (3, 15, 60):  # the limit runs while the child starts, which takes long on a busy machine
             view = await office.ended(await office.accept("stubborn", TaskOptions(timeout_s=timeout_s)))
             assert (view.line.state, [each.error for each in view.attempts]) == ("timed_out", ["timed_out"])
@@ -118,3 +157,25 @@ async def test_a_dispatcher_that_ends_puts_its_tasks_back_and_their_attempts_do_
     assert is_gone(pid)
     view = await office.queue.look(line.run_id)
     assert (view.line.state, view.line.error, view.line.may_retry) == ("retrying", "stopped", True)
+
+
+async def test_the_first_task_starts_one_process_which_is_there_before_it_only_where_there_were_tasks(
+    tmp_path: Path,
+) -> None:
+    office, environment = Office("local", str(tmp_path / "journal.db"), tmp_path), environment_of(tmp_path)
+    setup = setup_of(office.settings, environment, tmp_path)
+    starts = tmp_path / "starts"
+    command = ("sh", "-c", 'echo >> "$0"; exec "$@"', str(starts), *COMMAND)
+    for had_tasks, in_all in ((False, 1), (True, 2)):
+        looking, before = FakeClock(office.journal.now()), descendants(os.getpid())
+        children = TaskChildren(office.journal, command, setup=setup, environment=environment, clock=SystemClock())
+        dispatcher = LocalDispatcher(office.journal, children, clock=looking)
+        running = asyncio.create_task(dispatcher.run())
+        await until(lambda: bool(looking.slept) and bool(descendants(os.getpid()) - before) is had_tasks)  # noqa: B023
+        line = await office.accept("look", what="it")
+        dispatcher.wake(line.run_id)
+        assert (await office.ended(line)).line.state == "succeeded"
+        assert len(starts.read_text().splitlines()) == in_all
+        await dispatcher.close()
+        await running
+    await office.journal.close()

@@ -41,7 +41,7 @@ def test_the_first_task_of_the_guide_goes_as_the_guide_says(tmp_path: Path) -> N
     )
     try:
         assert server.stderr is not None
-        assert any("comes in" in line for line in server.stderr)
+        assert any("  access   " in line for line in server.stderr)
         for block in re.findall(r"^```console.*\n(?s:(.*?))^```", guide, re.MULTILINE):
             for command, shown in re.findall(r"^\$ (.*)\n((?:[^$\n].*\n)*)", block, re.MULTILINE):
                 done = subprocess.run(

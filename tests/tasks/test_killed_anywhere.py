@@ -19,6 +19,7 @@ import pytest
 from actum.core.run.chain import verify
 from actum.core.run.record import InputRequested, Intended
 from actum.storage.place import open_journal
+from tests import warm
 from tests.endurance import share
 from tests.patience import HANGS_S
 from tests.recorded.story import MEANT, Ledger
@@ -35,7 +36,7 @@ class Killer:
 
     def __init__(self) -> None:
         command = [sys.executable, "-m", "tests.tasks.killed"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = warm.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def kill(self, task: Task) -> Died:
         """Have a process carry a task out that is killed on the way; how it ended."""

@@ -20,17 +20,22 @@ from actum.core.errors import (
     UnknownTool,
 )
 from actum.core.policy import Answer
-from actum.core.run.record import Ended, InputGiven, Intended, TaskRetrying, TaskStarted, Verdict
-from actum.core.run.task import Backoff, TaskFigure, TaskOptions, TaskState
+from actum.core.process.claim import claim_of_end
+from actum.core.run.record import Ended, InputGiven, Intended, Started, TaskRetrying, TaskStarted, Verdict
+from actum.core.run.task import Backoff, TaskFigure, TaskLine, TaskOptions, TaskState
 from actum.core.run.task_line import line_of
 from actum.journal.recording import CallRef, RunState
+from actum.journal.timeline import Timeline
 from actum.runs.runner import Runner
 from actum.storage.tables.tasks import DatabaseTasks
-from actum.tasks.attempt import LeftTask, settle, timed_out
+from actum.tasks.attempt import LeftTask, attempt_in_time, settle, timed_out
+from actum.tasks.builder import Resumable
 from actum.tasks.children import TaskChildren
 from actum.tasks.local import LocalDispatcher
 from actum.tasks.queue import DAY_S, TaskLimits, TaskQueue
+from actum.tasks.sweep import sweep
 from actum.tasks.waits import POLL_S, TaskWaits
+from actum.telemetry.spans import ended_for_good
 from actum.testing import FakeClock
 from tests.storage.conftest import Store
 from tests.tasks.desk import Desk
@@ -218,6 +223,34 @@ async def test_an_attempt_whose_process_is_lost_counts_and_the_last_one_ends_the
             attempt,
             "worker_lost",
         )
+        run = (await desk.journal.runs(limit=1))[0]
+        assert run.status == ("running" if attempt < 3 else "failed")
+
+
+@pytest.mark.row("F9")
+async def test_a_task_that_is_lost_or_late_ends_its_run_and_its_trace_and_can_still_be_begun_again(
+    desk: Desk, clock: FakeClock
+) -> None:
+    """Else the run is listed as interrupted for ever, and its spans have no root at the collector."""
+    gone = await desk.accept("ship", to="x")
+    await lost(desk, gone.run_id, "ship", {"to": "x"})
+    late = await desk.accept(options=TaskOptions(deadline=desk.clock.now() + 10))
+    clock.set(clock.now() + 20)
+    for line, state, ended in (
+        (gone, ("failed", "worker_lost"), ("failed", "worker_lost")),
+        (late, ("timed_out", "deadline"), ("stopped", "timed_out")),
+    ):
+        settled = await settle(desk.journal, line.run_id, clock=desk.clock)
+        assert settled is not None
+        assert (settled.state, settled.error) == state
+        found = ended_for_good(Timeline(await desk.journal.read(line.run_id)))
+        assert found is not None
+        assert (found[0].status, found[0].reason) == ended
+    await desk.queue.retry(gone.run_id)
+    await desk.attempt(gone.run_id)
+    view = await desk.queue.look(gone.run_id)
+    assert (view.line.state, [asked.kind for asked in view.waiting], desk.done) == ("waiting", ["doubt"], [])
+    assert ended_for_good(Timeline(await desk.journal.read(gone.run_id))) is None
 
 
 async def test_a_call_in_doubt_waits_for_a_person_and_is_not_retried_past(desk: Desk) -> None:
@@ -298,6 +331,30 @@ async def test_a_time_limit_leaves_the_call_in_doubt_and_on_record(desk: Desk) -
     assert view.result is None
 
 
+async def test_a_time_limit_that_is_over_before_the_attempt_is_on_record_ends_the_task_all_the_same(
+    desk: Desk, clock: FakeClock
+) -> None:
+    """Else a machine that takes longer to build the task would begin it for ever."""
+    line, asked = await desk.accept(options=TaskOptions(timeout_s=3)), asyncio.Event()
+
+    class Slow:
+        async def build(self, started: Started) -> Resumable:
+            asked.set()
+            never: asyncio.Future[Resumable] = asyncio.get_running_loop().create_future()
+            return await never
+
+    going = asyncio.create_task(
+        attempt_in_time(desk.journal, Slow(), line.run_id, clock=desk.clock, worker="w1", timeout_s=3)
+    )
+    await asked.wait()
+    clock.advance(4)
+    outcome = await going
+    assert isinstance(outcome, TaskLine)
+    assert outcome.state == "timed_out"
+    view = await desk.queue.look(line.run_id)
+    assert ([each.error for each in view.attempts], desk.done) == (["timed_out"], [])
+
+
 async def test_users_take_turns_within_a_priority_and_a_higher_priority_goes_first(desk: Desk) -> None:
     for _ in range(4):
         await desk.accept(principal="ann")
@@ -374,6 +431,20 @@ async def test_the_sweep_settles_what_nobody_carries_out_and_what_is_too_late(de
     states = [lines[each.run_id].state for each in (gone, driven, late, waits, done)]
     assert states == ["retrying", "running", "timed_out", "timed_out", "succeeded"]
     assert lines[late.run_id].error == "deadline"
+
+
+async def test_an_attempt_that_its_process_breaks_off_just_now_is_not_taken_for_a_lost_one(
+    desk: Desk, clock: FakeClock
+) -> None:
+    line = await desk.accept(options=TaskOptions(max_retries=2, backoff=Backoff(base=9)))
+    await lost(desk, line.run_id, "look", {"what": "x"})
+    async with desk.journal.claim(claim_of_end(line.run_id)):
+        await sweep(desk.journal, index_of(desk), clock)
+        assert (await desk.queue.look(line.run_id)).line.state == "running"
+        await settle(desk.journal, line.run_id, clock=clock, ended=timed_out)
+    await sweep(desk.journal, index_of(desk), clock)
+    view = await desk.queue.look(line.run_id)
+    assert (view.line.state, [each.error for each in view.attempts]) == ("retrying", ["timed_out"])
 
 
 async def test_an_attempt_that_is_put_back_does_not_count(desk: Desk) -> None:

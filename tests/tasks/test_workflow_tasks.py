@@ -171,7 +171,7 @@ async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     if request.param == "celery":
         broker: BrokerServer = request.getfixturevalue("broker")
         (tmp_path / "broker").write_text(broker.url, "utf-8")
-        place = request.getfixturevalue("server").new_database()
+        place = request.getfixturevalue("postgres").new_journal()
     made = Desk(request.param, place, tmp_path)
     try:
         yield made

@@ -161,15 +161,21 @@ async def test_a_run_that_is_held_sends_nothing_and_a_waiting_run_is_sent_when_i
             paused = await agent.run("Pay.")
             await exporter.look()
             assert not collector.names
+            await ran(journal)  # has ended, and its spans were not sent when the journal was held
+            clock.advance(1)
             await journal.held.hold()
+            await exporter.look()
+            assert not collector.names, "what ended before goes out by nobody's word but a person's"
             await ran(journal)  # new requests are served meanwhile
             await exporter.look()
             assert len(collector.names) == 4
             await journal.held.release()
+            await exporter.look()
+            assert len(collector.names) == 8
             (waits,) = paused.pending
             await agent.resume(paused.run_id, {waits.id: Answer("approve")})
             await exporter.look()
-            assert len(collector.names) == 8
+            assert len(collector.names) == 12
 
 
 async def test_spans_that_a_collector_will_never_take_keep_no_others_waiting_and_the_oldest_are_dropped(

@@ -41,6 +41,7 @@ async def spans_in(*journals: MemoryJournal | SQLiteJournal) -> list[TraceSpan]:
     ]
 
 
+@pytest.mark.row("F9")
 async def test_a_run_with_a_child_and_a_call_at_another_server_is_one_trace_after_kill_9_and_resume(
     tmp_path: Path,
 ) -> None:

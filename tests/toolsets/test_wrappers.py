@@ -15,7 +15,7 @@ from actum.core.call import MediaPart, TextPart
 from actum.core.errors import BadTool, UnknownTool, UsageError
 from actum.core.interfaces import ProbeResult, Toolset
 from actum.core.run.record import Intended, Started
-from actum.core.tool import Effects
+from actum.core.tool import Effects, innermost
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import CAREFUL
 from actum.testing import ScriptedModel
@@ -24,7 +24,6 @@ from actum.toolsets.wrappers import (
     ToolLabels,
     combined,
     filtered,
-    innermost,
     label_problems,
     labelled,
     labels_of,

@@ -16,6 +16,7 @@ from actum.transport.fetcher import Fetcher
 from actum.transport.guard import AddressRefused, Guard, check_link
 from actum.transport.http import HttpFailure
 from actum.transport.httpx2_transport import GuardedTransport
+from tests.patience import HANGS_S
 
 Answer = Callable[[str], bytes]
 
@@ -149,7 +150,7 @@ async def test_a_redirect_is_followed_inside_of_its_origin_only() -> None:
 async def test_a_client_that_follows_redirects_itself_is_stopped_at_the_guard() -> None:
     async with serving(lambda head: said(b"", "302 Found", "location: http://169.254.169.254/")) as (port, _):
         transport = GuardedTransport(Guard("http://localhost"))
-        async with httpx2.AsyncClient(transport=transport, follow_redirects=True) as client:
+        async with httpx2.AsyncClient(transport=transport, follow_redirects=True, timeout=HANGS_S) as client:
             with pytest.raises(AddressRefused):
                 await client.get(f"http://localhost:{port}/")
 

@@ -13,6 +13,7 @@ from actum.models.endpoint import Endpoint
 from actum.transport.http import HttpFailure
 from actum.transport.open_route import check_proxy, destination_of
 from actum.transport.upstream_client import UpstreamClient, UpstreamTarget, post
+from tests.patience import HANGS_S
 from tests.transport.wire_servers import listening, proxy, said, wire_server
 
 ANSWER = said(b"{}")
@@ -122,12 +123,12 @@ async def test_the_proxy_of_the_environment_is_taken_but_for_this_machine(monkey
     ):
         monkeypatch.setenv("HTTP_PROXY", f"http://ann:hunter2@127.0.0.1:{via.port}")
         monkeypatch.setenv("NO_PROXY", "inside.invalid")
-        async with post("http://model.example/v1", headers={}, body=b"", timeout_s=5.0) as answer:
+        async with post("http://model.example/v1", headers={}, body=b"", timeout_s=HANGS_S) as answer:
             assert await answer.read() == b"there"
-        async with post(f"http://127.0.0.1:{there.port}/v1", headers={}, body=b"", timeout_s=5.0) as answer:
+        async with post(f"http://127.0.0.1:{there.port}/v1", headers={}, body=b"", timeout_s=HANGS_S) as answer:
             assert await answer.read() == b"there"
         with pytest.raises(HttpFailure, match="name is not known"):
-            async with post("http://a.inside.invalid/v1", headers={}, body=b"", timeout_s=5.0):
+            async with post("http://a.inside.invalid/v1", headers={}, body=b"", timeout_s=HANGS_S):
                 pass
     assert len(via.heads) == 1
     assert "hunter2" not in "".join(there.heads)
@@ -154,6 +155,6 @@ async def test_a_proxy_of_another_kind_is_refused_before_anything_is_sent(
         Endpoint("https://api.example/v1", "m")
     Endpoint("http://localhost:8000/v1", "m")
     with pytest.raises(HttpFailure) as failed:
-        async with post("https://api.example/v1", headers={}, body=b"", timeout_s=5.0):
+        async with post("https://api.example/v1", headers={}, body=b"", timeout_s=HANGS_S):
             pass
     assert (failed.value.sent, failed.value.lasting) == (False, True)

@@ -37,7 +37,7 @@ from actum.triggers.intake import TriggerIntake
 from actum.triggers.settings import TriggerTable
 from tests.cli.test_serve import until
 from tests.effort import turns_counted
-from tests.endurance import share
+from tests.endurance import share, some
 from tests.patience import HANGS_S
 from tests.server.a2a.serving import a2a_server, spoken
 from tests.server.api.application import answering
@@ -453,6 +453,7 @@ async def test_an_agent_of_ours_elsewhere_pushes_the_news_of_a_task_to_a_trigger
     assert sorted(it.lit) == ["artifact", "status"]
 
 
+@pytest.mark.endurance("src/actum/triggers", "src/actum/core/json.py")
 async def test_a_large_event_leaves_the_loop_to_others(hall: Callable[..., Hall]) -> None:
     places: dict[str, Json] = {
         "value": "${event.data.room}",
@@ -475,9 +476,9 @@ async def test_a_large_event_leaves_the_loop_to_others(hall: Callable[..., Hall]
     async with opened(it) as client:
         for name in it.intake.triggers:
             await client.post(f"/{name}", content=BODY, headers=headers)  # what is loaded at first is loaded now
-            for kind, body in bodies.items():
+            for kind in [*bodies] if name == "value" else some([*bodies], 2):
                 async with turns_counted() as turns:
-                    answer = await client.post(f"/{name}", content=body, headers=headers)
+                    answer = await client.post(f"/{name}", content=bodies[kind], headers=headers)
                 assert answer.status_code < 500
                 held[f"{name}: {kind}"] = turns.held
     assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}

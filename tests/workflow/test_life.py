@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,8 @@ from actum.core.errors import WorkflowFailed
 from actum.core.json import Json, JsonObject
 from actum.core.run.node_records import NodeBegan, NodeLeft
 from actum.core.run.record import CallCompleted, Ended, Intended
+from tests import warm
+from tests.patience import HANGS_S
 
 from .test_workflow import records, workflow
 
@@ -70,7 +70,7 @@ asyncio.run(main())
 @pytest.mark.row("F1")
 def test_on_a_full_disk_nothing_is_done_whose_intention_is_not_on_record_and_the_run_goes_on(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FILLS_THE_DISK, str(tmp_path / "j.db")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = warm.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2_000:]
     told, unknown, first, made, status, output, problems = json.loads(done.stdout)
     assert told == "JournalError"
@@ -81,11 +81,12 @@ def test_on_a_full_disk_nothing_is_done_whose_intention_is_not_on_record_and_the
 
 async def test_a_tool_that_hangs_ends_with_the_time_of_the_workflow_and_what_stands_beside_it_is_on_record() -> None:
     held = threading.Event()
+    let_go: list[bool] = []
 
     @tool(effects={"spend"})
     def hang() -> str:
         """Hang in a thread of its own."""
-        held.wait(20)
+        let_go.append(held.wait(HANGS_S))
         return "never"
 
     @tool(effects={"read"})
@@ -94,11 +95,10 @@ async def test_a_tool_that_hangs_ends_with_the_time_of_the_workflow_and_what_sta
         return "quick"
 
     nodes: JsonObject = {"h": {"type": "tool", "tool": "hang"}, "q": {"type": "tool", "tool": "quick"}}
-    flow = workflow({"nodes": nodes, "limits": {"seconds": 0.3}}, [hang, quick])
-    began = time.monotonic()
+    flow = workflow({"nodes": nodes, "limits": {"seconds": 2}}, [hang, quick])
     stopped = await flow.run()
+    assert not let_go, "the workflow does not wait for the tool"
     held.set()
-    assert time.monotonic() - began < 10
     assert (stopped.status, stopped.stop_reason) == ("stopped", "seconds")
     found = await records(flow, stopped.run_id)
     assert [each.path for each in found if isinstance(each, NodeLeft)] == ["q"]
@@ -216,10 +216,8 @@ async def test_nodes_that_only_compute_leave_the_event_loop_its_turn_and_end_wit
     assert turns > 100
     outer: JsonObject = {"type": "loop", "max": 10_000, "nodes": {"l": loop}}
     definition |= {"nodes": {"o": outer}, "limits": {"steps": 1_000_000, "seconds": 0.2}}
-    began = time.monotonic()
     stopped = await workflow(definition).run()
-    assert (stopped.status, stopped.stop_reason) == ("stopped", "seconds")
-    assert time.monotonic() - began < 5
+    assert (stopped.status, stopped.stop_reason) == ("stopped", "seconds"), "and not at the limit of steps"
 
 
 async def test_each_goes_through_ten_thousand_items_with_calls() -> None:

@@ -56,11 +56,11 @@ def test_each_problem_is_told_with_line_column_and_hint() -> None:
         problems = check_text(FLIGHT.replace(old, new, 1)).problems
         if not message:
             continue
-        told = [problem for problem in problems if message in problem.message]
+        told = [problem for problem in problems if message in str(problem.message)]
         assert told, (new, problems)
         assert told[0].line == line, (new, told)
         assert told[0].column > 0
-        assert hint in told[0].hint, (new, told)
+        assert hint in str(told[0].hint), (new, told)
 
 
 def test_several_problems_are_told_at_once() -> None:
@@ -80,7 +80,7 @@ nodes:
   fine: {type: http, url: "https://a.example/${inputs.url}", headers: {authorization: "Bearer ${secret:KEY}"}}
 """
     problems = check_text(text).problems
-    assert [(problem.line, problem.message.split(":")[0]) for problem in problems] == [
+    assert [(problem.line, str(problem.message).split(":")[0]) for problem in problems] == [
         (5, "a key stands here in plain text"),
         (6, "leak"),
         (7, "half"),
@@ -98,7 +98,7 @@ nodes:
   ends: {type: end, outputs: {type: objekt}}
 """
     problems = check_text(text).problems
-    assert [(problem.line, problem.message.partition(":")[0]) for problem in problems] == [
+    assert [(problem.line, str(problem.message).partition(":")[0]) for problem in problems] == [
         (4, "sums.outputs"),
         (5, "says.output_schema"),
         (6, "asks.form"),
@@ -113,7 +113,7 @@ inputs: {type: object, properties: {password: {type: string}, tan: {type: string
 nodes:
   ask: {type: human, message: Log in, form: {type: object, properties: {api_key: {type: string}, day: {type: string}}}}
 """
-    assert [(problem.line, problem.message.split(" is")[0]) for problem in check_text(text).problems] == [
+    assert [(problem.line, str(problem.message).split(" is")[0]) for problem in check_text(text).problems] == [
         (3, "inputs: password"),
         (3, "inputs: tan"),
         (5, "ask: api_key"),
@@ -216,7 +216,7 @@ outputs: {x: "${c.text} ${nope.text}"}
     ],
 )
 def test_one_mistake_is_told_once_and_adds_no_others(rest: str, told: list[str]) -> None:
-    assert sorted(problem.message for problem in check_text(FINE + rest).problems) == sorted(told)
+    assert sorted(str(problem.message) for problem in check_text(FINE + rest).problems) == sorted(told)
 
 
 def test_the_guide_has_each_field_of_each_node_and_what_each_node_gives() -> None:

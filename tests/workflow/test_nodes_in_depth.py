@@ -183,7 +183,7 @@ async def test_a_knowledge_node_asks_no_tool_that_does_not_declare_itself_a_sour
     refused = workflow(definition, [post])
     (problem,) = await refused.check(definition_text(definition))
     assert problem.message == "k: post does not declare itself a source of knowledge"
-    assert "knowledge=True" in problem.hint
+    assert "knowledge=True" in str(problem.hint)
     assert (await refused.run()).output == {"code": "no_knowledge", "said": None}
     assert asked == []
     declared = labelled({"post": ToolLabels(knowledge=True)}, FunctionToolset([post]))

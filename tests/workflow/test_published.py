@@ -45,7 +45,7 @@ def uses(name: str, *others: str, asks: bool = False) -> str:
 
 
 def workflows(journal: Journal, *tools: Toolish, tenant: str = "", given: Sequence[str] = ()) -> PublishedWorkflows:
-    def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+    def make(definition: Definition, used: Sequence[Toolish], version: int, uses: Mapping[str, int]) -> Workflow:
         return Workflow(definition, [*tools, *used], journal=journal, version=version, uses=uses)
 
     return PublishedWorkflows(journal, make, tenant=tenant, given=given)
@@ -113,7 +113,7 @@ async def test_a_number_means_that_publication_for_ever() -> None:
         Workflow(read_definition(uses("x", "leaf@1")))
     problems = check_text(uses("x", "leaf@1", "leaf", "leaf@x", "@3", "a/b@2")).problems
     assert [each.line for each in problems] == [5, 6, 6, 7, 8]
-    assert "leaf@1 is used already" in problems[0].message
+    assert "leaf@1 is used already" in str(problems[0].message)
 
 
 async def test_a_tool_of_the_program_stands_before_a_publication_of_its_name() -> None:
@@ -176,7 +176,7 @@ async def test_only_what_passes_the_check_is_published_and_only_the_text_that_wa
     bad = {
         "desk": ("actum: workflow/1\nname: desk\nnodes: {a: {type: tool, tool: none}}", "line 3.*no tool 'none'"),
         "half": ("actum: workflow/1\nname: half", "nodes"),
-        "other": (says("name", "x"), "line 1, column 1: the definition is called 'name', and not 'other'"),
+        "other": (says("name", "x"), "line 2, column 1: the definition is called 'name', and not 'other'"),
         "uses": (uses("uses", "leaf"), "no workflow 'leaf'"),
         "pins": (uses("pins", "leaf@2"), "no published workflow 'leaf@2'"),
     }
@@ -282,7 +282,7 @@ async def test_literals_of_an_imported_file_are_the_developers_only_after_it_was
     definitions = journal.definitions
     await definitions.save("workflow", "news", text, 0)
 
-    def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+    def make(definition: Definition, used: Sequence[Toolish], version: int, uses: Mapping[str, int]) -> Workflow:
         return Workflow(definition, [send], journal=journal, policy=careful, version=version, uses=uses)
 
     published = PublishedWorkflows(journal, make)
@@ -323,7 +323,7 @@ async def test_a_list_reads_no_text_and_looks_once_while_nothing_is_published(tm
     tools = await Runner([pay]).list_tools()
 
     def opened() -> PublishedWorkflows:
-        def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+        def make(definition: Definition, used: Sequence[Toolish], version: int, uses: Mapping[str, int]) -> Workflow:
             return Workflow(definition, [pay, *used], journal=journal, version=version, uses=uses)
 
         return PublishedWorkflows(journal, make, tools=tools)

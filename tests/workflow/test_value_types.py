@@ -7,6 +7,7 @@ import pytest
 
 from actum import tool
 from actum.core.json import JsonObject
+from actum.testing import ScriptedModel
 from actum.workflow.load import read_definition
 from actum.workflow.workflow import Workflow
 
@@ -59,8 +60,8 @@ async def problems(book_with: JsonObject, over: object = None, **inner: object) 
     text = msgspec.json.encode(
         {"actum": "workflow/1", "name": "w", "inputs": INPUTS, "env": {"most": 3}, "nodes": nodes, "edges": edges}
     )
-    flow = Workflow(read_definition(text), [search, book])
-    return [(each.message, each.hint) for each in await flow.check(text)]
+    flow = Workflow(read_definition(text), [search, book], models={"m": ScriptedModel([])})
+    return [(str(each.message), str(each.hint)) for each in await flow.check(text)]
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ from ..dialects.base import Dialect
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..memory.items import MemoryItem, checked_count, checked_query, searched
-from ..memory.latest import Times
 from ..memory.memory import Memory, MemoryWord, read_memory
+from ..memory.spans import TimeSpan
 from ..memory.tools import tools_of
 from ..models.catalog import open_model
 from ..policy.labels import Label
@@ -409,7 +409,7 @@ class Agent(AgentParts, Generic[Output]):
                 await sum_up_if_long(summarizer, self.memory, options.conversation, owner, options.principal)
             tool, labels = (await self.runner.catalog()).tool, self.runner.labels
             earlier = await before(journal, owner, options.conversation, options.after, window, tool, labels)
-            instructions = self._brief.told(question.text, self._brief.client_schema)
+            instructions = self._brief.told(question.text, self._brief.client_schema, await self._quote())
             if messages is not None:
                 given = await off_loop(
                     WORK * size_of_history(messages),
@@ -606,7 +606,7 @@ class Agent(AgentParts, Generic[Output]):
                 records[0],
                 agent=agent.name,
                 model=agent.model.name,
-                instructions=agent._brief.told(records[0].question, records[0].answer_schema),
+                instructions=agent._brief.told(records[0].question, records[0].answer_schema, await agent._quote()),
                 tools=digest,
                 limits=agent.runner.limits_recorded,
                 settings=agent.settings.recorded,
@@ -732,7 +732,7 @@ class Agent(AgentParts, Generic[Output]):
         if self.memory is None or not self.memory.user:
             raise UsageError("the agent {name!r} has no memory of its users: Agent(..., memory='user')", name=self.name)
         user = User(checked_text("tenant", tenant), checked_text("principal", principal))
-        times = Times(-inf if since is None else since, inf if until is None else until)
+        times = TimeSpan(-inf if since is None else since, inf if until is None else until)
         return await searched(
             self.in_force().journal, user, checked_query(query), checked_count(limit), self.memory.space, times
         )
@@ -783,7 +783,7 @@ class Agent(AgentParts, Generic[Output]):
             model=self.model.name,
             said=(said,),
             history=tuple(history),
-            instructions=self._brief.told(said.text),
+            instructions=self._brief.told(said.text, quote=await self._quote()),
             tools=(await self.runner.shown_first(journal, Facts.of(context)))[0],
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
@@ -806,11 +806,11 @@ class Agent(AgentParts, Generic[Output]):
 
         Args:
             by: the user on whose behalf the run is taken up.
-            is_own: no call of another run started this run. For a run that a call started, the agent above has been
-                compared already, with all agents below it.
+            is_own: no call of another run started it; else the agent above was compared, with all agents below it.
         """
         parts = await self.parts() if is_own and self._named.made is not None else {}
         change: AgentChanged | None = None
+        quote = await self._quote()
 
         def check(state: RunState) -> None:
             nonlocal change
@@ -822,7 +822,7 @@ class Agent(AgentParts, Generic[Output]):
                 latest = state.agent or started
                 change = self._named.change(run_id, latest, self.name, parts, by=by, accept=setting.accept)
             if not setting.accept and not state.requested and state.agent is None:  # else they were compared above
-                self._brief.check_same(run_id, started)
+                self._brief.check_same(run_id, started, quote)
 
         async with self.runner.taken_up(run_id, answers, setting, check) as state:
             if change is not None:

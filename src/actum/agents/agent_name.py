@@ -9,6 +9,7 @@ from msgspec import Struct
 from ..call.choice import Choice
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
 from ..core.json import Json
+from ..core.language.sentence import Sentence
 from ..core.run.record import AgentChanged, Started
 from ..memory.memory import Memory
 from ..runs.runner import Runner
@@ -97,11 +98,19 @@ class AgentName(Struct, frozen=True):
             return None
         if not accept:
             if not latest.agent_digest:
-                why = f"is of an agent without a name, which can not be handed to the agent {name!r}"
+                why = Sentence(
+                    "is of an agent without a name, which can not be handed to the agent {name!r}", name=name
+                )
             elif "name" in changed:
-                why = f"is of the agent {latest.agent!r} of the settings, and this is not that agent"
+                why = Sentence(
+                    "is of the agent {name!r} of the settings, and this is not that agent", name=latest.agent
+                )
             else:
-                why = f"is of another version of the agent {name!r}; what differs: {', '.join(changed)}"
+                why = Sentence(
+                    "is of another version of the agent {name!r}; what differs: {changed}",
+                    name=name,
+                    changed=", ".join(changed),
+                )
             raise ReplayDiverged(
                 "run {run} {why}. Go on with the agent as it was, or pass accept=True to go on with "
                 "this agent; that is put on record.",

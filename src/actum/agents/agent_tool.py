@@ -6,7 +6,7 @@ the child it had begun and goes on with it, instead of starting another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from msgspec import UNSET, structs
@@ -14,11 +14,15 @@ from msgspec import UNSET, structs
 from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import ToolError
 from ..core.event import RunResult
-from ..core.interfaces import Context, InputRequired
+from ..core.interfaces import Context, InputRequired, Toolset
 from ..core.json import Json
 from ..core.message import Message, Reply, ToolMessage, Transcript, UserMessage
+from ..core.model import Model
 from ..core.run.ids import child_id
-from ..core.tool import TASK_PARAMETERS, Tool
+from ..core.tool import TASK_PARAMETERS, Tool, innermost
+from ..policy.labels import Label, refused
+from ..policy.record_mask import RecordMask, model_mask
+from ..runs.other_values import know_others
 from ..runs.wording import Phrases
 from .alternation import in_turns
 from .output import as_json
@@ -39,6 +43,37 @@ class TellsTools(Protocol):
 
     async def all_tools(self) -> Sequence[Tool]:
         """Its own tools, and those of the agents that are tools of it."""
+
+
+class HasLabels(Protocol):
+    """What declares labels."""
+
+    labels: Mapping[str, Label]
+
+
+@runtime_checkable
+class AsksModel(Protocol):
+    """An agent that asks one model."""
+
+    model: Model
+
+    @property
+    def runner(self) -> HasLabels:
+        """What carries its runs out."""
+
+
+@runtime_checkable
+class TellsMemory(Protocol):
+    """An agent that tells whether it has a memory of its users."""
+
+    @property
+    def remembers_users(self) -> bool: ...
+
+
+def leads_to_memory(toolset: Toolset) -> bool:
+    """Whether a toolset has an agent in it that has a memory of its users."""
+    agents = [each.agent for each in innermost(toolset) if isinstance(each, AgentTool)]
+    return any(isinstance(agent, TellsMemory) and agent.remembers_users for agent in agents)
 
 
 class AgentTool:
@@ -90,12 +125,16 @@ class AgentTool:
 
         Raises:
             InputRequired: it waits for a person.
-            ToolError: it did not come to an end, or there is no such attachment; the message says why.
+            ToolError: it did not come to an end, it may not be told a value, or there is no such attachment; the
+                message says why.
         """
         run_id = child_id(context.key)
         handed = _attachments(call.arguments.get("attachments"), context)
         said = UserMessage((TextPart(str(call.arguments["task"])), *handed), "agent")
         history = _said_so_far(context.heard, said) if self._history else ()
+        mask = await self._mask(context)
+        said, history = mask.message(said), [*map(mask.message, history)]
+        self._check_not_refused(mask, call)
         result = await self.agent.run_child(said, run_id, context, history)
         if result.status == "paused":
             raise InputRequired(result.pending[0], run_id)
@@ -103,7 +142,36 @@ class AgentTool:
             raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
         output = result.output
         structured = as_json(output) if type(output) is not str or output != result.text else UNSET
-        return ToolResult(call.id, (TextPart(result.text), *_media_of(result.messages[-1:])), structured=structured)
+        last = result.messages[-1] if result.messages else None
+        labels = last.result.labels if isinstance(last, ToolMessage) else {}  # what a tool gave is the answer
+        media = _media_of(result.messages[-1:])
+        return ToolResult(call.id, (TextPart(result.text), *media), structured=structured, labels=labels)
+
+    async def _mask(self, context: Context) -> RecordMask:
+        """What hides values of the run above that the model of the agent may not be told."""
+        above, agent, journal = context.ancestors, self.agent, context.journal
+        if not isinstance(agent, AsksModel) or journal is None:
+            return model_mask({}, "")
+        mask = model_mask(agent.runner.labels, agent.model.name)
+        if mask.hides_any or (above and above[-1].labels_seen()):
+            entries = await journal.read(context.run_id)
+            mask.know_run(entries)
+            await know_others(mask, journal, context.run_id, entries)
+        return mask
+
+    def _check_not_refused(self, mask: RecordMask, call: ToolCall) -> None:
+        """Check that no label of a value that the agent would have been told says that the request fails.
+
+        Raises:
+            ToolError: a label says so.
+        """
+        if isinstance(self.agent, AsksModel) and (name := refused(self.agent.runner.labels, mask.replaced)):
+            raise ToolError(
+                "{call} was not asked: the model {model} may not be told a value with the label {name!r}.",
+                call=call.name,
+                model=self.agent.model.name,
+                name=name,
+            )
 
 
 def _attachments(handles: Json, context: Context) -> list[MediaPart]:

@@ -1,7 +1,7 @@
 """Documents that come with a question to an agent that cites or browses: they are read, and not sent to a model's API.
 
 A short document is told to the model as a message that is not the user's. A longer one is told by its beginning where
-the agent has a browser, whose `search` finds the rest.
+the agent has the search of a browser, which finds the rest.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from ..core.call import MediaPart, TextPart
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.run.record import AttachedDocument
+from ..core.tool import innermost
 from ..journal.recording import RunState
+from ..knowledge.browsing.showing import without_marks
 from ..knowledge.citing.attached import unpacked
 from ..knowledge.document_kinds import kind_of
 from ..runs.runner import Runner
 from ..runs.wording import Phrases
-from ..toolsets.wrappers import innermost
 
 SHORT_CHARS = 8_000
 """A document up to this length is told whole."""
@@ -55,8 +56,7 @@ async def read_attached(
         UsageError: a document can not be read.
     """
     inside = [inner for each in runner.toolsets for inner in innermost(each)]
-    readers = [each for each in inside if hasattr(each, "searches_attachments")]
-    if not readers:
+    if not any(hasattr(each, "reads_attachments") for each in inside):
         return asked, Attachments()
     before = await _before(journal, earlier_run)
     files = [each for each in asked.content if isinstance(each, MediaPart) and not each.url and kind_of(each.name)]
@@ -65,9 +65,8 @@ async def read_attached(
     from ..knowledge.attaching import read_attachments  # noqa: PLC0415  # loads a jail and an HTTP client
 
     found = await read_attachments(files, [each.name for each in before])
-    most = SHORT_CHARS if any(getattr(each, "searches_attachments", False) for each in readers) else WHOLE_CHARS
-    wording = Phrases.for_text(asked.text)
-    told = tuple(UserMessage((TextPart(_told(each, most, wording)),), "tool") for each in found)
+    search, wording = await _search_name(runner), Phrases.for_text(asked.text)
+    told = tuple(UserMessage((TextPart(_told(each, search, wording)),), "tool") for each in found)
     rest = tuple(each for each in asked.content if each not in files)
     return structs.replace(asked, content=rest), Attachments(told, (*before, *found))
 
@@ -81,6 +80,13 @@ async def _before(journal: Journal, run_id: str) -> tuple[AttachedDocument, ...]
     return tuple(structs.replace(each, page=b"", run=each.run or run_id) for each in attached)
 
 
-def _told(document: AttachedDocument, most: int, wording: Phrases) -> str:
-    text = unpacked(document.page, document.digest).text
-    return wording.attached(f"attachment:{document.name}", text[:most], is_whole=len(text) <= most)
+async def _search_name(runner: Runner) -> str:
+    """What the model knows the search of a browser as: an operator may have renamed the tool. Empty for none."""
+    tools = (await runner.catalog()).tools
+    return next((each.name for each in tools if each.source_kind == "search" and not each.knowledge), "")
+
+
+def _told(document: AttachedDocument, search: str, wording: Phrases) -> str:
+    text, most = unpacked(document.page, document.digest).text, SHORT_CHARS if search else WHOLE_CHARS
+    told, name = without_marks(text[:most]), f"attachment:{document.name}"
+    return wording.attached(name, told) if len(text) <= most else wording.attached_part(name, told, search)

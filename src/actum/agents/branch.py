@@ -137,7 +137,7 @@ def _with_result(record: Record, at: int, result: str | ToolResult) -> Record:
             "entry {at} holds no result that could be another: it is {kind}", at=at, kind=type(record).__name__
         )
     other = ToolResult("", (TextPart(result),)) if isinstance(result, str) else result
-    other = structs.replace(other, call_id=record.result.call_id, given=True)
+    other = structs.replace(other, call_id=record.result.call_id, given=True, source_kind="")
     return CallCompleted(
         record.cause, record.index, other, elapsed=record.elapsed, detail="another result, in a branch"
     )

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from ..core.errors import ReplayDiverged, UsageError
 from ..core.json import JsonObject, dumps
 from ..core.run.record import Started
+from ..knowledge.citing.sources import QUOTE
 from ..runs.wording import Phrases
 from .citing import Cite, read_cite
 from .gates import TRIES, AnswerRules, CheckAnswer, ReadAnswer, plain
@@ -78,12 +79,13 @@ class Brief(Struct, frozen=True):
         added = [*(["references"] if self.references else []), *([f"cite:{self.cite}"] if self.cite else [])]
         return [told, *added] if added else told
 
-    def told(self, question: str, client_schema: JsonObject | None = None) -> str:
+    def told(self, question: str, client_schema: JsonObject | None = None, quote: str = "") -> str:
         """The instructions of a run, as the model is told of them.
 
         Args:
             question: what the user says; its language is that of what is added.
             client_schema: the JSON Schema that a client wants the answer to fit.
+            quote: what the tool is called by which the model cites.
         """
         instructions = self.instructions if isinstance(self.instructions, str) else self.instructions()
         schema = client_schema if self.schema is None else self.schema
@@ -92,7 +94,7 @@ class Brief(Struct, frozen=True):
         phrases = Phrases.for_text(question)
         references = phrases.references() if self.references else ""
         form = "" if schema is None else phrases.output(dumps(schema))
-        return "\n\n".join(filter(None, [instructions, references, phrases.cite(self.cite), form]))
+        return "\n\n".join(filter(None, [instructions, references, phrases.cite(self.cite, quote), form]))
 
     def form(self, started: Started) -> tuple[JsonObject | None, AnswerRules]:
         """The JSON Schema of the answer of a run, and what is asked of the answer: by a client, or by the agent."""
@@ -101,15 +103,22 @@ class Brief(Struct, frozen=True):
             schema, read = started.answer_schema, fitting(started.answer_schema)
         return schema, AnswerRules(read, self.check, self.tries)
 
-    def check_same(self, run_id: str, started: Started) -> None:
+    def check_same(self, run_id: str, started: Started, quote: str) -> None:
         """Before a recorded run goes on: it was started with these instructions.
+
+        Args:
+            run_id: the run.
+            started: how the run was started.
+            quote: as for `told`.
 
         Raises:
             ReplayDiverged: it was not.
         """
         if not isinstance(self.instructions, str):
             return  # rendered anew for each run
-        if self.told(started.question, started.answer_schema) != started.instructions:
+        # Until it was told by its name, the tool was told as `quote`, whatever it was called.
+        told = [self.told(started.question, started.answer_schema, each) for each in {quote, QUOTE}]
+        if started.instructions not in told:
             raise ReplayDiverged(
                 "run {run}: the agent's instructions are not those it was started with. Resume with "
                 "the same, or pass accept=True to go on with the recorded ones.",

@@ -17,12 +17,12 @@ from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, UserMessage
 from ..core.run.record import Started
+from ..core.tool import innermost
 from ..knowledge.citing.answer import AnswerPassage, backed, marked, numbers_cited, passages_of_answer, what_is_wrong
 from ..knowledge.citing.references import QuoteReference, reference_of, references_before
-from ..knowledge.citing.sources import has_looked, looked_for, pages_found
+from ..knowledge.citing.sources import QUOTE, has_looked, looked_for, pages_found
 from ..runs.runner import Runner
 from ..runs.wording import Phrases
-from ..toolsets.wrappers import innermost
 
 Cite = Literal["", "mark", "strict"]
 CITES: Mapping[object, Cite] = {False: "", None: "", "": "", True: "strict", "mark": "mark", "strict": "strict"}
@@ -60,6 +60,12 @@ def with_quote(runner: Runner, cite: Cite) -> Runner:
         if any(isinstance(each, Browser | QuoteTool) for each in inside)
         else runner.with_more_tools([QuoteTool()])
     )
+
+
+async def quote_name(runner: Runner) -> str:
+    """What a model knows the tool as that makes references: an operator may give its tools other names."""
+    tools = (await runner.catalog()).tools
+    return next((each.name for each in tools if each.source_kind == "reference"), QUOTE)
 
 
 class Citing(Struct, frozen=True):
@@ -120,6 +126,6 @@ def words_of_user(heard: Sequence[Message]) -> str:
 
 
 def _quoted(calls: Sequence[tuple[ToolCall, ToolResult]]) -> Iterator[tuple[int, QuoteReference]]:
-    for call, result in calls:
-        if (found := reference_of(call, result)) is not None:
+    for _, result in calls:
+        if (found := reference_of(result)) is not None:
             yield found.number, found

@@ -78,7 +78,9 @@ async def labels_seen_before(
         state = RunState(entries)
         started = state.beginning()
         if started.owning_user == owner:
-            seen_here = seen_by(labels, started.model, state.results()) if state.labels_seen else ()
+            seen_here = [*state.labels_seen]  # a run of a workflow may pass on any value
+            if seen_here and not started.workflow:
+                seen_here = seen_by(labels, started.model, state.results())
             found |= dict.fromkeys((*started.labels_seen, *seen_here))
             if not started.workflow:
                 break

@@ -5,19 +5,20 @@
     description: Answers questions of customers.
     instructions: {prompt: desk}
     tools: [weather_api, orders@3, "knowledge:handbook"]
+    agents: [books]
+    model_settings: {temperature: 0.2}
     cite: mark
     limits: {steps: 10}
 
 Nothing in the text is code, a file or an address: `tools` are names of a server and of collections of documents,
-`model` is one that the server offers.
+`agents` are those of the server and of its tenant, `model` is one that the server offers.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -28,11 +29,11 @@ from ..call.limits.limits import Limits
 from ..core.definition import BadText, DefinitionChange, ReadDefinition, TextProblem, fields_differ
 from ..core.errors import UsageError
 from ..core.json import JsonObject
-from ..core.stored.definitions import Publication, checked_name, reference
-from ..core.tool import named_tools
+from ..core.model_settings import ModelSettings
+from ..core.stored.definitions import checked_name, reference
+from ..core.tool import SearchWay, named_tools
 from ..knowledge.citing.sources import ADDRESS
 from ..knowledge.collections import checked_name as checked_collection
-from ..knowledge.unread import KnowingAgent, knowing_agent
 from ..memory.memory import MemoryWord
 from ..protocols.definition_text import read_struct
 from ..protocols.plain_text import plain
@@ -63,6 +64,7 @@ class PromptReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     prompt: Name
 
 
+StopText = Annotated[str, Meta(min_length=1, max_length=1_000)]
 Most = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 
 
@@ -100,6 +102,37 @@ def _is_below(value: int, allowed: float | None) -> bool:
     return allowed is None or value < allowed
 
 
+class AgentModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How the model of an agent is asked. What is left out is that of the settings of the operator. The text of an
+    agent has neither headers nor further fields of the request: these could say anything to the endpoint.
+
+    Attributes:
+        temperature, top_p, seed, stop, tool_search: as in `ModelSettings`.
+        max_tokens: likewise, at most as high as the operator allows.
+    """
+
+    temperature: Annotated[float, Meta(ge=0, le=100)] | None = None
+    max_tokens: Most | None = None
+    top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
+    seed: int | None = None
+    stop: StopText | tuple[StopText, ...] = ()
+    tool_search: SearchWay | None = None
+
+    def over(self, allowed: ModelSettings) -> ModelSettings:
+        """These settings, and those of the operator for what is not set here.
+
+        Args:
+            allowed: the settings of the operator.
+
+        >>> AgentModelSettings(temperature=0.2, max_tokens=900).over(ModelSettings(max_tokens=500, seed=7))
+        ModelSettings(temperature=0.2, max_tokens=500, seed=7)
+        """
+        said = {name: value for name, value in structs.asdict(self).items() if value not in (None, ())}
+        if self.max_tokens is not None and not _is_below(self.max_tokens, allowed.max_tokens):
+            said["max_tokens"] = allowed.max_tokens
+        return ModelSettings(**said).over(allowed) if said else allowed
+
+
 class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """An agent, as a text defines it.
 
@@ -108,7 +141,10 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         description: what the agent is good for.
         model: a model that the server offers; empty for the server's own.
         instructions: the system prompt, or the name of a published prompt.
+        model_settings: how the model is asked.
         tools: the names of tools, as `/v1/tools` lists them; `knowledge:handbook` for the tool of a collection.
+        agents: the names of agents that this agent may hand tasks to, each a tool of this name; `books@3` for a version
+            of a published one.
         choose, always: as for `Agent`.
         users, roles: who may use the agent; empty for anybody.
         memory: whether the agent takes part in conversations, and remembers its users across conversations (`user`).
@@ -122,7 +158,9 @@ class AgentDefinition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     description: str = ""
     model: str = ""
     instructions: str | PromptReference = ""
+    model_settings: AgentModelSettings = AgentModelSettings()
     tools: tuple[ToolName, ...] = ()
+    agents: tuple[Name, ...] = ()
     choose: int | None = None
     always: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
@@ -152,13 +190,15 @@ def read_agent(text: str) -> AgentDefinition:
         try:
             look()  # type: ignore[operator]  # a function without arguments
         except UsageError as error:
-            problems.append(TextProblem(str(error), path=place))
+            problems.append(TextProblem(error.sentence, path=place))
 
     check("name", lambda: checked_name(found.name))
     check("tool_choice", lambda: _check_tool_choice(found))
     check("choose", lambda: Choice(found.choose, found.always))
     for number, tool in enumerate(found.tools):
         check(f"tools.{number}", lambda tool=tool: tool_reference(tool))
+    for number, agent in enumerate(found.agents):
+        check(f"agents.{number}", lambda agent=agent: reference(agent))
     if isinstance(found.instructions, PromptReference):
         check("instructions.prompt", lambda: reference(str(getattr(found.instructions, "prompt", ""))))
     elif plain(found.instructions) != found.instructions:
@@ -169,6 +209,10 @@ def read_agent(text: str) -> AgentDefinition:
         problems.append(TextProblem(told, hint="take them out", path="description"))
     if len({tool_reference(tool)[0] for tool in found.tools} if not problems else found.tools) < len(found.tools):
         problems.append(TextProblem("a tool is named twice", hint="leave one of them out", path="tools"))
+    callable_names = [tool_reference(each)[0] for each in (*found.tools, *found.agents)] if not problems else []
+    if len(set(callable_names)) < len(callable_names):
+        told = "two agents, or an agent and a tool, have the same name"
+        problems.append(TextProblem(told, hint="leave one of them out", path="agents"))
     if problems:
         raise BadText(problems)
     return found
@@ -188,21 +232,6 @@ def tool_reference(tool: str) -> tuple[str, int | None]:
     return reference(tool)
 
 
-def published_knowing(publications: Iterable[Publication]) -> list[KnowingAgent]:
-    """The published agents that have collections as tools, with who may use each.
-
-    Args:
-        publications: of agents. A text that is no agent of this version is left out.
-    """
-    found: list[KnowingAgent] = []
-    for each in publications:
-        with suppress(BadText):
-            agent = read_agent(each.text)
-            known = knowing_agent(each.name, agent.tools, users=agent.users, roles=agent.roles)
-            found += [known] if known is not None else []
-    return found
-
-
 def _check_tool_choice(agent: AgentDefinition) -> None:
     """Raises:
     UsageError: the tool choice is none, or names a tool that the agent does not name.
@@ -212,7 +241,7 @@ def _check_tool_choice(agent: AgentDefinition) -> None:
     choice = read_tool_choice(agent.tool_choice)
     if any(name.startswith(ADDRESS) for name in agent.tools):
         return  # the tool of a collection has a name of its own
-    own = {name.partition("@")[0] for name in agent.tools}
+    own = {name.partition("@")[0] for name in (*agent.tools, *agent.agents)}
     missing = [name for name in named_tools(choice) if name not in own]
     if missing:
         raise UsageError("{tool!r} is none of the tools of this agent: add it to tools", tool=missing[0])

@@ -17,7 +17,8 @@ from ..core.model import Model
 from ..core.model_settings import ModelSettings
 from ..core.policy import Approver
 from ..core.run.mandate import MandatedCall
-from ..core.tool import Tool, ToolChoice, named_tools
+from ..core.tool import Tool, ToolChoice, innermost, named_tools
+from ..journal.kept_uses import with_all_uses
 from ..journal.recording import RunState
 from ..memory.memory import Memory, memory_part, read_memory
 from ..memory.tools import MemoryTools, tools_of
@@ -26,11 +27,10 @@ from ..policy.mandate import Mandate
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..storage.place import open_journal
-from ..toolsets.wrappers import innermost
 from .agent_name import AgentName
 from .agent_tool import AgentTool
 from .brief import Brief
-from .citing import with_quote
+from .citing import quote_name, with_quote
 from .identity import AgentRef, Naming, digest_of
 from .options import AgentFields
 from .override import Replaced, replaced, replacing
@@ -238,7 +238,7 @@ class AgentParts:
         """The agent with the publications with which a run began."""
         if self._completes is None:
             return self
-        started = RunState((await journal.read(run_id))[:1]).beginning()
+        started = await with_all_uses(RunState((await journal.read(run_id))[:1]).beginning(), journal)
         return await self.completed(started.tenant, started.uses)
 
     def with_published(
@@ -286,6 +286,10 @@ class AgentParts:
         }
         conversation = [self.truncation, memory_part(self.memory)]
         return await self._named.parts(self.runner, self.model.name, self._dialect, conversation, values)
+
+    async def _quote(self) -> str:
+        """The name of the tool by which its model cites, as the model knows it; empty where the agent does not cite."""
+        return await quote_name(self.runner) if self._brief.cite else ""
 
     async def _recorded(self) -> AgentFields:
         """The record of an agent that has a name."""

@@ -112,9 +112,9 @@ Outcome = ModelAnswered | Called | UserAnswered | Pending
 Turn = Generator[Intention, Outcome, Finish]
 
 NO_REPLY = "no_reply"
-"""Why a run is stopped whose model said nothing, twice."""
+"""Why a run is stopped whose model said nothing twice."""
 NOTHING_MAX = 2
-"""So many replies in a row may say nothing."""
+"""The most replies in a row that may say nothing."""
 _MARK = re.compile(r"\[conversation: [^\]]*\]")
 
 

@@ -31,7 +31,7 @@ from ..core.errors import (
 from ..core.event import CallFinished, CallProgress, CallStarted, Event
 from ..core.interfaces import Context, InputRequired, ProbeResult, Probing, Toolset
 from ..core.json import Json
-from ..core.policy import Ancestor, Facts, Requirement
+from ..core.policy import Ancestor, Facts, Requirement, shows_none
 from ..core.process.loop_mailbox import LoopMailbox
 from ..core.process.process_limits import NO_PROCESS_LIMITS
 from ..core.process.worker_thread import LARGE, off_loop
@@ -353,13 +353,17 @@ class CallMaker:
             defence=self._defence.handed_down,
             mandates=self._defence.own,
             labels_seen=self.labels_seen,
+            shows=self._scope.labels.shows if self._scope.labels is not None else shows_none,
         )
         return (*terms.ancestors, own)
 
     def labels_seen(self) -> tuple[str, ...]:
         """The labels of values that the model of this run has seen. A run without a model may pass on any value."""
         labels, state = self._scope.labels, self._scope.recording
-        return labels.seen() if labels is not None else tuple(state.labels_seen)
+        if labels is not None:
+            return labels.seen()
+        before = state.started.labels_seen if state.started is not None else ()
+        return tuple(dict.fromkeys((*before, *state.labels_seen)))
 
     def _facts(self) -> Facts:
         """What policies may know of this run now."""
@@ -426,6 +430,9 @@ class CallMaker:
             shown = 0
             try:
                 result = cleaned or scope.redaction.clean(result, scope.told)
+                kind = plan.bound.tool.source_kind if plan is not None else ""
+                if result.source_kind != kind:
+                    result = msgspec.structs.replace(result, source_kind=kind)
                 if self._brought or plan is None or plan.bound.tool.is_outside:
                     result = self._marked(place, call, result, plan)
                 if self._labels_seen and place in self._labels_seen:
@@ -469,7 +476,9 @@ class CallMaker:
 
     def refuse(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult:
         """The call never reaches a tool; on record why."""
-        result = ToolResult(call.id, error=self._told_of(call, error).failure())
+        tool = self.catalog.tool(call.name)
+        failure = self._told_of(call, error).failure()
+        result = ToolResult(call.id, error=failure, source_kind="" if tool is None else tool.source_kind)
         refused = CallRefused(place.cause, place.index, result, self._scope.elapsed(), error.rule)
         self._scope.write(refused)
         self._tell(call, result, 0.0, place)

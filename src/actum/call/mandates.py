@@ -11,10 +11,10 @@ from ..core.budget import ZERO, Used
 from ..core.errors import ActumError, UsageError
 from ..core.message import Reply, Usage, UserMessage
 from ..core.run.mandate import MandatedCall, MandateMade
-from ..core.tool import Tool
+from ..core.tool import Tool, innermost
 from ..policy.mandate import Mandate, answered, request_for
 from .asking.asker import LiveApprover
-from .resolve import Catalog, innermost
+from .resolve import Catalog
 from .scope import RunContext
 
 WAIT_MAX_S = 120.0

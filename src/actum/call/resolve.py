@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
@@ -21,7 +21,7 @@ from ..core.json import JsonObject
 from ..core.policy import Facts
 from ..core.process.worker_thread import off_loop
 from ..core.secret_values import Path, paths_in, secret_paths, shown_call
-from ..core.tool import ATTACHMENTS_PARAMETER, SEARCH, TASK_PARAMETERS, Tool, digest_of
+from ..core.tool import ATTACHMENTS_PARAMETER, SEARCH, TASK_PARAMETERS, Tool, digest_of, innermost
 from ..journal.excerpt import READ_RESULT
 from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots
@@ -283,16 +283,6 @@ class Catalog:
             return list(self._bound)
         words = set(_WORDS.split(name.lower()))
         return nlargest(COMPARED_MAX, self._bound, key=lambda known: len(words & set(_WORDS.split(known.lower()))))
-
-
-def innermost(toolset: Toolset) -> Iterator[Toolset]:
-    """The toolsets inside all wrappers; the toolset itself where nothing is wrapped."""
-    inside = getattr(toolset, "inside", None)
-    if not inside:
-        yield toolset
-        return
-    for each in inside:
-        yield from innermost(each)
 
 
 async def _told(toolsets: Sequence[Toolset]) -> Sequence[tuple[Toolset, Sequence[Tool]]]:

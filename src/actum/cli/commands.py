@@ -105,7 +105,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "login": (
                 "Log in at a server that wants it, in a browser. The address is shown; nothing opens without a yes."
             ),
-            "logout": "Forget the login at a server, and tell whoever granted it.",
+            "logout": "Forget the login at a server, and tell the server that granted it.",
         },
     ),
     "a2a": KnownCommand(
@@ -190,9 +190,13 @@ COMMANDS: Mapping[str, KnownCommand] = {
     ),
     "runs": KnownCommand(
         "records.runs:app",
-        "What is on record: list runs, show one, write its files, release what is held.",
+        "What is on record: list runs, show one, end one, write its files, release what is held.",
         {
             "list": "List the latest runs.",
+            "cancel": (
+                "End a run, wherever it waits or runs, with the runs that its calls began. What it is doing right now "
+                "may have happened."
+            ),
             "show": "Show a run as a tree: what was said, called, asked and answered, and when.",
             "release": (
                 "Release what is held since the journal was restored from a backup: it goes on by itself from now on."

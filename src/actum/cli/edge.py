@@ -10,6 +10,7 @@ import traceback
 import typer
 
 from ..compose.extras import extra_of, install
+from ..core.definition import BadText
 from ..core.errors import ActumError, JournalError, UsageError
 from ..core.language.sentence import Sentence
 from ..core.secrets.given import GIVEN
@@ -48,7 +49,8 @@ def tell(error: BaseException, *, as_json: bool) -> int:
     if as_json:
         told = {"kind": GIVEN.without(kind), "message": GIVEN.without(str(message))}
         terminal.json({"status": "failed", "error": told})
-    terminal.error(" ".join(tr_message(message).split()))
+    said = [each.sentence for each in error.problems] if isinstance(error, BadText) else [message]
+    terminal.error(" ".join(" ".join(map(tr_message, said)).split()))
     return code
 
 

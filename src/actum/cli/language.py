@@ -62,9 +62,9 @@ def tr_message(message: Sentence | str) -> str:
     return message[: len(message) - len(body)] + _in_language(body, "message")
 
 
-def tr_finding(text: str) -> str:
-    """What `actum doctor` found or advises, in the person's language; it may be an error of any room."""
-    return _in_language(text, "finding")
+def tr_hint(hint: Sentence | str) -> str:
+    """What would be right in the text of a definition, in the person's language."""
+    return _in_language(hint, "hint")
 
 
 def tr_waiting(text: Sentence) -> str:

@@ -26,7 +26,7 @@ from ..journal.memory import MemoryJournal
 from ..runs.given_tools import Toolish
 from ..server.api.api import AgentsByName
 from . import options
-from .show.terminal import Terminal
+from .show.terminal import Terminal, counted
 
 if TYPE_CHECKING:
     from ..toolsets.mcp.host import McpHost
@@ -116,7 +116,9 @@ def _matters(host: McpHost) -> list[str]:
             found.append(f"MCP server {name} runs without a jail: it reaches all that you can reach")
         held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
         if held:
-            found.append(f"MCP server {name}: {len(held)} tools wait for `actum mcp approve {name}`")
+            found.append(
+                f"MCP server {name}: {counted(len(held), 'tool')} to be approved by `actum mcp approve {name}`"
+            )
     return found
 
 

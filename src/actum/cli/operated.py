@@ -24,6 +24,7 @@ from ..core.errors import UnknownName, UsageError
 from ..core.identity import Identity
 from ..core.json import Json, JsonObject, dumps, parse_or_text
 from ..core.language.sentence import Sentence
+from ..core.language.translation import Language
 from ..features.command import AnswerText, Command, CommandFlag, CommandOption, FoundBy, ListColumn
 from ..features.described import attributes_of
 from ..features.operation import ApiReply, ApiRequest, Application, Operation
@@ -163,6 +164,8 @@ class Operated:
         names: Mapping[str, str],
         values: Mapping[str, Json] | None = None,
         tenant: str | None = None,
+        *,
+        language: Language = "en",
     ) -> Struct | JsonObject | None:
         """The body of the answer of an operation.
 
@@ -172,12 +175,13 @@ class Operated:
             names: the values in its path.
             values: the fields of its query and of its body.
             tenant: the tenant that is meant; None for all.
+            language: as in `ApiRequest`.
 
         Raises:
             Refusal: the operation refuses.
             UsageError: a value does not fit.
         """
-        return (await self.reply(app, operation, names, values or {}, tenant)).body
+        return (await self.reply(app, operation, names, values or {}, tenant, language=language)).body
 
     async def reply(
         self,
@@ -189,13 +193,14 @@ class Operated:
         *,
         body: type[Struct] | None = None,
         to_find: bool = False,
+        language: Language = "en",
     ) -> ApiReply:
         """The answer of an operation.
 
         Args:
             app, operation, names, values, tenant: as for `ask`.
             body: the type of the body; None for the operation's own.
-            to_find: as in `ApiRequest`.
+            to_find, language: as in `ApiRequest`.
 
         Raises:
             Refusal, UsageError: as for `ask`.
@@ -210,6 +215,7 @@ class Operated:
             everywhere=tenant is None,
             by_operator=True,
             to_find=to_find,
+            language=language,
         )
         answer = await known.handler(app, asked)
         assert isinstance(answer, ApiReply), "an operation that answers a stream has no command"

@@ -41,8 +41,8 @@ ToolsFlag = Annotated[
         "-t",
         metavar="WHERE",
         help="everyday, file.py, file.py:name, module:name, file.json that declares a tool, code, folder/ for its "
-        "scripts, none, or mcp for a model that looks for the tools of MCP servers itself; may be repeated. Default: "
-        "everyday.",
+        "scripts, knowledge:NAME to search a collection of documents, browser to read and quote documents, none, or "
+        "mcp for a model that looks for the tools of MCP servers itself; may be repeated. Default: everyday.",
     ),
 ]
 McpFlag = Annotated[

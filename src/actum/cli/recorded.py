@@ -12,6 +12,7 @@ from ..journal.mismatch import UNREADABLE, summary
 from ..journal.named import find_run
 from ..policy.labels import Label
 from ..policy.record_mask import reader_mask
+from ..runs.other_values import as_seen
 from .show.terminal import Terminal, who
 from .show.tree import tree_of
 
@@ -39,9 +40,10 @@ async def recorded_family(journal: Journal, run_id: str, labels: Mapping[str, La
     run = await find_run(journal, run_id)
     found = await summary(journal, run.run_id) or structs.replace(run, status=UNREADABLE)
     (run,) = await as_they_stand(journal, [found])
-    return _seen(await family(journal, run), labels)
+    return await _seen(journal, await family(journal, run), labels)
 
 
-def _seen(found: Family, labels: Mapping[str, Label]) -> Family:
-    entries = reader_mask(labels, who()).of_run(found.entries)
-    return structs.replace(found, entries=entries, children=[_seen(each, labels) for each in found.children])
+async def _seen(journal: Journal, found: Family, labels: Mapping[str, Label]) -> Family:
+    entries = await as_seen(reader_mask(labels, who()), journal, found.run.run_id, found.entries)
+    children = [await _seen(journal, each, labels) for each in found.children]
+    return structs.replace(found, entries=entries, children=children)

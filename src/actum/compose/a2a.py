@@ -113,7 +113,7 @@ def open_a2a_door(
     def sender(key: Callable[[], Awaitable[CardKey]], jku: str) -> PushSender:
         assert push is not None
         fetcher = Fetcher(guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX)
-        return PushSender(push, journal, fetcher, key, jku, clock=clock, revive=tasks.revive)
+        return PushSender(push, journal, fetcher, key, jku, clock=clock, revive=tasks.revive, labels=settings.labels)
 
     return A2ARoutes(
         tasks,

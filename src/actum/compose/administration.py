@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 from ..core.clock import SystemClock
-from ..core.interfaces import Journal
+from ..core.errors import UsageError
+from ..core.interfaces import Journal, Toolset
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..server.api.api import Api, GivenAgents, Tasking
@@ -17,15 +18,19 @@ from ..server.published import PublishedOffer, TenantAgents
 from ..server.workflows import GivenWorkflows, WorkflowsByName
 from ..toolsets.declared.published import TenantTools
 from ..triggers.states import TriggerStates
+from ..workflow.published import PublishedCalls
 from .agents import Agents, list_tools
+from .connections import open_connections
 from .features import features_of, take_into_use
 from .journals import open_journal
+from .published.collection_agents import calling_parts
 from .published.offer import published_offer
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets
 from .settings import Settings
 from .task_queue import open_queue
-from .tools import knowing_agents
+from .tools import memory_spaces
+from .upstreams.named_models import NamedModels
 from .workflows import WorkflowParts, Workflows, workflows_of_tenant
 
 
@@ -36,19 +41,22 @@ async def open_application(settings: Settings, tools: Sequence[Toolish] = ()) ->
 
     Args:
         settings: name the journal.
-        tools: the tools that workflows may call; none by default.
+        tools: the tools that workflows and published agents may call; none by default. With some, the workflows of the
+            settings are tools as well.
 
     Raises:
         JournalError: the journal can not be opened.
     """
     journal = open_journal(settings, os.environ)
+    built = Workflows(settings, os.environ, Path.cwd(), journal=journal)
     try:
         features = await take_into_use(features_of(settings), journal)
-        runner = Runner(tools, journal=journal, labels=settings.labels)
+        own = [*tools, *(_as_tools(built) if tools else ())]
+        runner = Runner(own, journal=journal, labels=settings.labels)
         listed = await list_tools(tools, settings.tool_labels) if tools else []
 
         def workflows_in(kept: Journal) -> WorkflowsByName:
-            parts = WorkflowParts(settings=settings, tools=tools, journal=kept)
+            parts = WorkflowParts(settings=settings, tools=tools, journal=kept, named=NamedModels(settings, os.environ))
             return GivenWorkflows({}, lambda tenant: workflows_of_tenant(parts, tenant=tenant, tools=listed), listed)
 
         tasking = Tasking(open_queue(settings, journal))
@@ -65,10 +73,21 @@ async def open_application(settings: Settings, tools: Sequence[Toolish] = ()) ->
                 published=offer,
                 triggers=TriggerStates(settings.triggers, journal.positions),
             )
-            api.knowing = knowing_agents(settings)
+            api.calling = calling_parts(settings, Path.cwd())
+            api.spaces = memory_spaces(settings)
             yield api
     finally:
+        await built.close()
         await journal.close()
+
+
+def _as_tools(workflows: Workflows) -> Iterator[Toolset]:
+    """The workflows of the settings as tools, which a published agent may name as on a server. A workflow that can not
+    be built is left out: `actum config check` tells why.
+    """
+    for name in workflows.names:
+        with suppress(UsageError):
+            yield workflows.tool(name)
 
 
 @asynccontextmanager
@@ -82,16 +101,23 @@ async def _published(
     async with AsyncExitStack() as stack:
 
         @cache
-        def made() -> PublishedOffer:
+        def declared() -> DeclaredTools:
             agents = Agents(settings, os.environ, Path.cwd(), journal=journal)
             workflows = Workflows(settings, os.environ, Path.cwd(), journal=journal)
             stack.push_async_callback(agents.close)
             stack.push_async_callback(workflows.close)
-            declared = DeclaredTools(
-                settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents
-            )
-            agents.completing = declared.completing
-            return published_offer(declared, workflows_in, tools)
+            found = DeclaredTools(settings, os.environ, Path.cwd(), journal=journal, workflows=workflows, agents=agents)
+            agents.completing = found.completing
+            return found
+
+        @cache
+        def made() -> PublishedOffer:
+            models = open_connections(settings, os.environ, journal, kept_secrets(os.environ))
+            return published_offer(declared(), workflows_in, tools, models)
+
+        def calls_of(tenant: str) -> PublishedCalls:
+            made()  # knows the published agents
+            return declared().calls_of(tenant)
 
         def tools_of(tenant: str) -> TenantTools:
             own = made().tools_of(tenant)
@@ -108,4 +134,6 @@ async def _published(
             assert whole is not None
             return whole(other)
 
-        yield PublishedOffer(workflows_in(journal), tools_of, agents_of, over)
+        own = workflows_in(journal)
+        own.call_published(calls_of)
+        yield PublishedOffer(own, tools_of, agents_of, over)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ..core.errors import ModelError, UsageError
+from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.model import Model, Request
 from ..core.run.ids import new_id
@@ -25,13 +26,15 @@ from ..core.user import User
 from ..features.connections import CONNECTIONS, ModelConnection
 from ..models.catalog import PROVIDERS, Connection, open_connected, place_of
 from ..models.local_servers import find_local_models
-from ..server.api.api import KeptSecrets
+from ..server.api.api import ASSISTANT, KeptSecrets
 from ..server.api.connected import Outcome, key_name
 from ..server.models.upstream import ModelRoute, ModelUpstream
 from ..transport.egress import Egress
 from ..transport.guard import AddressRefused, Guard
 from ..transport.http import HttpFailure
 from ..transport.upstream_client import UpstreamClient
+from .settings import Settings
+from .settings_watch import open_egress
 
 log = logging.getLogger("actum.server")
 
@@ -247,6 +250,28 @@ class ModelConnections:
         if own not in self._clients:
             self._clients[own] = UpstreamClient(guard=self._guard(row))
         return self._clients[own]
+
+
+def open_connections(
+    settings: Settings, environment: Mapping[str, str], journal: Journal, secrets: KeptSecrets
+) -> ModelConnections:
+    """The models that tenants connect while a server of these settings runs. Where the settings name no agent, the
+    agent `assistant` asks the default model of its caller's tenant.
+
+    Args:
+        settings: as read.
+        environment: the variables of this process.
+        journal: keeps the connections.
+        secrets: keep their keys.
+    """
+    return ModelConnections(
+        journal.stores,
+        secrets,
+        open_egress(settings, environment),
+        environment,
+        agent="" if settings.agents else ASSISTANT,
+        taken=settings.models,
+    )
 
 
 def shown_name(row: ModelConnection) -> str:

@@ -10,10 +10,10 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import UnionType
-from typing import Literal, Union, get_args, get_origin
+from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ..core.language.sentence import Sentence
 from ..core.toml import read_toml
@@ -140,20 +140,34 @@ def _plainly(said: str, kind: type[Struct], path: tuple[str, ...]) -> str:
 
     >>> _plainly("Expected `int | null`, got `str` - at `$.limits.steps`", Struct, ("limits", "steps"))
     '`limits.steps`: give a whole number, not a text'
+    >>> _plainly("Object contains unknown field `watch` - at `$.tools[0]`", Struct, ("tools",))
+    '`tools[0]`: unknown field `watch`'
     """
     found = _CODEC.fullmatch(said)
     if found is None:
         return said
     where = found["place"].removeprefix("$").removeprefix(".")
     where = ".".join(path) if "[...]" in where else where  # the codec does not say which of a table's values
+    if found["field"] is not None:
+        return f"`{where}`: {'unknown field' if ' unknown ' in said else 'write'} `{found['field']}`"
     if found["value"] is not None:
         kinds = {each.encode_name: each.type for each in msgspec.structs.fields(kind)}
         values = [each for each in _values_of(kinds.get(path[-1] if path else "")) if isinstance(each, str)]
         among = f": give one of {', '.join(map(repr, values))}" if values else ""
         return f"`{where}`: there is no {found['value']}{among}"
+    if meant_by_pattern := _meant_by_pattern(said, kind, path):
+        return f"`{where}`: give {meant_by_pattern}"
     wanted = " or ".join(_NAMES.get(name, name) for name in found["wanted"].split(" | ") if name != "null")
     got = f", not {_NAMES.get(found['got'], found['got'])}" if found["got"] else ""
     return f"`{where}`: give {wanted}{found['rest']}{got}"
+
+
+def _meant_by_pattern(said: str, kind: type[Struct], path: tuple[str, ...]) -> str:
+    """What the pattern of a field stands for, in words; empty where the fault is another one, or no word is there."""
+    if " matching regex " not in said or not path:
+        return ""
+    hint = get_type_hints(kind, include_extras=True).get(path[-1])
+    return next((each.description for each in get_args(hint) if isinstance(each, Meta) and each.description), "")
 
 
 def _values_of(kind: object) -> Iterator[object]:
@@ -166,7 +180,8 @@ def _values_of(kind: object) -> Iterator[object]:
 
 _CODEC = re.compile(
     r"(?:Expected `(?P<wanted>[^`]+)`(?P<rest>(?: [^,`]+)?)(?:, got `(?P<got>[^`]+)`)?"
-    r"|Invalid enum value (?P<value>.+))"
+    r"|Invalid enum value (?P<value>.+)"
+    r"|Object (?:contains unknown|missing required) field `(?P<field>.+)`)"
     r" - at `(?P<place>[^`]*)`"
 )
 _NAMES = {

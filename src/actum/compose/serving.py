@@ -75,13 +75,13 @@ from .agents import (
     with_background,
 )
 from .catalog import catalog_files
-from .connections import ModelConnections
+from .connections import ModelConnections, open_connections
 from .deploy.telemetry import telemetry_sent
 from .extras import install, missing_extras
 from .features import features_of
 from .mcp import mcp_keys, secrets_of
 from .models import make_model
-from .passing import open_connections, open_models_door
+from .published.collection_agents import calling_parts
 from .published.offer import published_offer
 from .published.tools import DeclaredTools
 from .secrets import kept_secrets, open_secrets
@@ -90,8 +90,9 @@ from .settings_watch import SettingsWatch, open_egress
 from .tables.serve import LoginTable, ServeSettings
 from .task_queue import open_queue
 from .tasks import open_tasking, tasks_carried_out
-from .tools import knowing_agents, load_tools, with_labels
+from .tools import load_tools, memory_spaces, with_labels
 from .triggers import open_resources, open_senders, open_triggers
+from .upstreams.passing import open_models_door
 from .workflows import Workflows, open_workflows
 
 try:
@@ -142,7 +143,6 @@ def open_doors(
         UsageError: the policy can not be read, a workflow can not be built, or the key that seals calls can not be
             kept.
     """
-    secrets = open_secrets(os.environ)
     kept = kept_secrets(os.environ)
     connections = open_connections(settings, os.environ, journal, kept)
     own = [*tools, *(workflows.tools if workflows is not None else [])]
@@ -156,7 +156,7 @@ def open_doors(
         instructions="" if prompt_named(settings.instructions) else settings.instructions,
         policy=open_policy(settings, journal),
         limits=settings.limits,
-        secrets=secrets,
+        secrets=open_secrets(os.environ),
         journal=journal,
         who=who,
         keys=mcp_keys(settings, os.environ),
@@ -176,7 +176,8 @@ def open_doors(
         connections=connections,
         published=offer,
     )
-    api.api.knowing = knowing_agents(settings)
+    api.api.calling = calling_parts(settings, Path.cwd(), agents.get)
+    api.api.spaces = memory_spaces(settings)
     executor = AgentExecutor(
         Api(runner, agents, SystemClock(), workflows=workflows, connections=connections, published=offer),
         AgentServing(hold_s=settings.serve.hold_s),
@@ -685,12 +686,23 @@ def watch_journal(metrics: Metrics, journal: Journal, dispatcher: Dispatcher | N
     metrics.watch(look, clock)
 
 
-def model_labels(settings: Settings) -> set[str]:
-    """The names under which models are counted: those of the settings."""
+def model_labels(settings: Settings) -> dict[str, str]:
+    """The names under which models are counted, which are those of the settings, by the names that records say.
+
+    >>> model_labels(Settings(model="http://127.0.0.1:8080/v1#qwen3"))["qwen3@127.0.0.1:8080"]
+    'http://127.0.0.1:8080/v1#qwen3'
+    """
     tables = settings.models.values()
     upstreams = {each if isinstance(each, str) else each.model for table in tables for each in table.upstreams}
     agents = {each.model or EMBEDDED for each in (settings, *settings.of_agents.values())}
-    return {*settings.models, *upstreams, *agents}
+    names = {*settings.models, *upstreams, *agents}
+    return {name: name for name in names} | {_recorded(name): name for name in sorted(names) if "://" in name}
+
+
+def _recorded(name: str) -> str:
+    """What records call a model that the settings name by its address, as `models.endpoint` does."""
+    url, _, model = name.partition("#")
+    return f"{model}@{urlsplit(url).netloc}"
 
 
 def _nobody_counts() -> None:

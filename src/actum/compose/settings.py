@@ -357,6 +357,16 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     features: dict[str, JsonObject] = {}
 
 
+def model_table_name(settings: SettingsFile, name: str) -> str | None:
+    """The name of the table `[models.NAME]` that a model's name means: its own, or a pattern such as `gpt-*` that fits;
+    None for none.
+    """
+    if name in settings.models:
+        return name
+    fits = (each for each in settings.models if re.fullmatch(".*".join(map(re.escape, each.split("*"))), name))
+    return next(fits, None)
+
+
 class SettingsOrigin(Struct, frozen=True, kw_only=True):
     """The inputs from which settings were read, so that they can be read again.
 
@@ -601,17 +611,7 @@ def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
             yield Fault((internal,), f"unknown field `{internal}`", 'What tools do is said by [tools."name"]')
     yield from faults_in(SettingsFile, plain, "settings")
     yield from _bad_readers(found.get("labels"))
-    tools = found.get("tools")
-    for name, value in tools.items() if isinstance(tools, dict) else ():
-        if isinstance(value, dict):
-            yield from faults_in(ToolLabels, value, f"fields of [tools.{_toml_text(name)}]", ("tools", name))
-            yield from _unknown_labels(name, value.get("labels"), found.get("labels"))
-        elif name in (USE, MODULES):
-            field = "tools" if name == USE else "tool_modules"
-            yield from faults_in(SettingsFile, {field: value}, "settings", ())
-        else:
-            hint = f'[tools] has {USE} = [...], and tables such as [tools."crm_*"]{meant(name, [USE])}'
-            yield Fault(("tools", name), f"unknown field `{name}`", hint)
+    yield from _bad_tools(found.get("tools"), found.get("labels"))
     agents = found.get("agents")
     for name, table in agents.items() if isinstance(agents, dict) else ():
         if not _AGENT_NAME.fullmatch(name):
@@ -630,6 +630,23 @@ def _faults(found: Mapping[str, object]) -> Iterator[Fault]:
         elif isinstance(agents, dict) and name in agents:
             told = "a name means one thing: rename one of the two"
             yield Fault(("workflows", name), f"{name!r} is an agent, and a workflow", told)
+
+
+def _bad_tools(tools: object, labels: object) -> Iterator[Fault]:
+    """The mistakes in `[tools]`."""
+    for name, value in tools.items() if isinstance(tools, dict) else ():
+        if isinstance(value, dict):
+            yield from faults_in(ToolLabels, value, f"fields of [tools.{_toml_text(name)}]", ("tools", name))
+            yield from _unknown_labels(name, value.get("labels"), labels)
+        elif name in (USE, MODULES):
+            field = "tools" if name == USE else "tool_modules"
+            yield from faults_in(SettingsFile, {field: value}, "settings", ())
+        elif name == "watch":
+            told = "A folder of scripts is always read again when a script is added, changed or removed"
+            yield Fault(("tools", name), "`watch` is no setting", f"{told}: leave the line out")
+        else:
+            hint = f'[tools] has {USE} = [...], and tables such as [tools."crm_*"]{meant(name, [USE])}'
+            yield Fault(("tools", name), f"unknown field `{name}`", hint)
 
 
 def _is_feature(name: str, table: object) -> bool:

@@ -24,11 +24,13 @@ from ..core.event import RunResult
 from ..core.interfaces import Clock, Journal
 from ..core.run.record import Started
 from ..core.secrets.redacted_log import redact_logs
+from ..journal.kept_uses import with_all_uses
 from ..journal.recording import RunState
 from ..runs.given_tools import Toolish
 from ..runs.options import Emit
 from ..runs.run import Stopping
 from ..runs.runner import Begins, Runner
+from ..server.api.connected import TenantModels
 from ..server.published import PublishedOffer, TenantAgents
 from ..storage.place import open_journal as open_at
 from ..tasks.builder import Builder, Resumable, Unfit
@@ -41,7 +43,7 @@ from .features import features_of, take_into_use
 from .journals import journal_path, read_journal_key
 from .published.agents import DeclaredAgents
 from .published.tools import DeclaredTools
-from .secrets import open_secrets
+from .secrets import kept_secrets, open_secrets
 from .settings import Settings
 from .task_queue import DIRECT
 from .tools import load_tools
@@ -99,9 +101,12 @@ class SettingsBuilder:
             settings, environment, folder, journal=journal, workflows=self._workflows, agents=agents
         )
         self._declared = declared
+        declared.published_agents = self._agents_of
+        declared.models = self._connected
         agents.completing = declared.completing
         self._published = PublishedOffer(self._workflows, declared.of, self._agents_of)
         self._made: DeclaredAgents | None = None
+        self._models: TenantModels | None = None
         self._runner: Runner | None = None
 
     def can_build(self, name: str) -> bool:
@@ -124,6 +129,7 @@ class SettingsBuilder:
         try:
             if started.workflow:
                 return WorkflowOfRun(self._workflows, started)
+            started = await with_all_uses(started, self._journal)
             if not started.model and started.agent in DIRECT:
                 return await self._published.runner_of(self._direct().known_as(started.agent), started)
             if not started.model:
@@ -151,8 +157,19 @@ class SettingsBuilder:
     def _agents_of(self, tenant: str) -> TenantAgents:
         if self._made is None:
             own = self._own_tools()
-            self._made = DeclaredAgents(self._settings, journal=self._journal, own=own, tools=self._declared)
+            self._made = DeclaredAgents(
+                self._settings, journal=self._journal, own=own, tools=self._declared, models=self._connected()
+            )
         return self._made.of(tenant)
+
+    def _connected(self) -> TenantModels:
+        """The models that tenants have connected."""
+        if self._models is None:
+            from .connections import open_connections  # noqa: PLC0415  # takes a while, and most tasks ask none
+
+            secrets = kept_secrets(self._environment)
+            self._models = open_connections(self._settings, self._environment, self._journal, secrets)
+        return self._models
 
     def _own_tools(self) -> list[Toolish]:
         return [*load_tools(self._settings, self._folder), *self._workflows.tools]

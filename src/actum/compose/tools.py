@@ -19,7 +19,7 @@ from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..features.feature import FeatureOn
 from ..knowledge.browsing.browser import Browser, KnowledgeTool
-from ..knowledge.unread import KnowingAgent, knowing_agent
+from ..memory.memory import read_memory
 from ..runs.given_tools import Toolish, sort_out
 from ..sandbox.jail import Jail
 from ..toolsets.code import code_tools
@@ -74,17 +74,14 @@ def load_tools(settings: Settings, folder: Path, egress: Egress | None = None) -
     return _load(names, settings, folder, egress or open_egress(settings, os.environ))
 
 
-def knowing_agents(settings: Settings) -> list[KnowingAgent]:
-    """The agents of the settings that have collections, with who may use each.
+def memory_spaces(settings: Settings) -> dict[str, str]:
+    """The memory spaces of the agents of the settings, by the names of the agents.
 
     Args:
         settings: with the tables of the agents.
     """
-    agents = [
-        knowing_agent(name, settings.of_agents[name].tools, users=table.users, roles=table.roles)
-        for name, table in settings.agents.items()
-    ]
-    return [each for each in agents if each is not None]
+    memories = {name: read_memory(table.memory, name) for name, table in settings.agents.items()}
+    return {name: (memory.space if memory is not None else "") or name for name, memory in memories.items()}
 
 
 def _load(names: Sequence[str | ToolSource], settings: Settings, folder: Path, egress: Egress) -> list[Toolish]:

@@ -6,7 +6,6 @@ name can go on with its runs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -29,18 +28,20 @@ from ..runs.given_tools import Toolish
 from ..transport.egress import Egress
 from ..workflow.definition.graph import Definition
 from ..workflow.definition.text import BadWorkflow
-from ..workflow.definition.tool_names import workflow_names
+from ..workflow.definition.tool_names import called_names, plain_name, workflow_names
 from ..workflow.load import read_definition
-from ..workflow.published import PublishedWorkflows
+from ..workflow.node_models import NodeModels
+from ..workflow.published import CallsOfTenants, PublishedCalls, PublishedWorkflows
 from ..workflow.speaker import speaking_agent
 from ..workflow.workflow import Workflow
 from .agents import list_tools, open_policy
 from .mistakes import meant
 from .models import make_model
 from .secrets import open_secrets
-from .settings import RESERVED, Settings, WorkflowTable
+from .settings import RESERVED, Settings, WorkflowTable, model_table_name
 from .settings_watch import open_egress
 from .tools import load_tools, with_labels
+from .upstreams.named_models import ModelsOfTenant, NamedModels
 
 
 class WorkflowParts(Struct, frozen=True, kw_only=True):
@@ -54,11 +55,13 @@ class WorkflowParts(Struct, frozen=True, kw_only=True):
         secrets: what tools and `http` nodes may ask for.
         egress: the operator's rules for outgoing requests.
         models: the models that the nodes name, by name.
+        named: the models of `[models.*]`.
     """
 
     settings: Settings
     tools: Sequence[Toolish]
     journal: Journal
+    named: NamedModels
     approver: Approver | None = None
     secrets: SecretSource | None = None
     egress: Egress | None = None
@@ -69,17 +72,19 @@ class WorkflowParts(Struct, frozen=True, kw_only=True):
         definition: Definition,
         *,
         name: str = "",
-        used: Sequence[Workflow] = (),
+        used: Sequence[Toolish] = (),
         version: int = 0,
         uses: Mapping[str, int] | None = None,
+        own: PublishedCalls | None = None,
     ) -> Workflow:
         """A workflow.
 
         Args:
             definition: the graph.
             name: what the runs are called on record; by default the name in the definition.
-            used: the workflows that the nodes may call beside the tools.
+            used: the workflows and the published tools that the nodes may call beside the tools.
             version, uses: as for `Workflow`.
+            own: has the models that the tenant has connected; None for none.
 
         Raises:
             UsageError: the policy can not be read.
@@ -97,6 +102,8 @@ class WorkflowParts(Struct, frozen=True, kw_only=True):
             egress=self.egress,
             version=version,
             uses=uses,
+            offered=ModelsOfTenant(self.named, own),
+            labels=self.settings.labels,
         )
 
 
@@ -123,11 +130,19 @@ class Workflows:
         self._journal = journal
         self._egress = open_egress(settings, environment)
         self._secrets = open_secrets(environment)
+        self._named = NamedModels(settings, environment)
         self._built: dict[str, Workflow] = {}
         self._agents: dict[str, Agent[object]] = {}
         self._published: dict[str, PublishedWorkflows] = {}
         self._open: dict[str, PublishedWorkflows | None] = {}
         self._speakers: dict[tuple[str, str, tuple[tuple[str, int], ...]], Agent[object]] = {}
+        self._calls: CallsOfTenants | None = None
+
+    def call_published(self, calls: CallsOfTenants) -> None:
+        """Have the nodes of published workflows call what their tenant has published, too."""
+        self._calls = calls
+        self._published.clear()
+        self._open.clear()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -179,7 +194,8 @@ class Workflows:
         given = {tool.name for tool in await list_tools(tools)} if named else set()
         found: PublishedWorkflows | None = None
         if any("@" in each or each not in given for each in named):
-            found = await published_workflows(self._parts(settings, tools, workflow_models(settings, table)), name=name)
+            parts = self._parts(settings, tools, workflow_models(settings, table))
+            found = await published_workflows(parts, name=name, calls=self._calls)
         self._open[name] = found
         return found
 
@@ -195,7 +211,8 @@ class Workflows:
         if tenant not in self._published:
             try:
                 tools = load_tools(self._settings, self._folder, self._egress)
-                made = await published_workflows(self._parts(self._settings, tools), tenant=tenant)
+                parts = self._parts(self._settings, tools)
+                made = await published_workflows(parts, tenant=tenant, calls=self._calls)
             except UsageError:
                 return None
             if len(self._published) >= TENANTS_MAX:
@@ -285,10 +302,12 @@ class Workflows:
         Raises:
             UsageError: as for `get`.
         """
-        return [
-            self.get(name).as_tool(name, self.description(name), given_by="client", opened=partial(self._of_call, name))
-            for name in self.names
-        ]
+        return [self.tool(name) for name in self.names]
+
+    def tool(self, name: str) -> Toolset:
+        """One of `tools`, by the name of its workflow. Raises as `get` does."""
+        opened = partial(self._of_call, name)
+        return self.get(name).as_tool(name, self.description(name), given_by="client", opened=opened)
 
     async def check_names(self, tools: Sequence[Toolish], agents: Sequence[str]) -> None:
         """The names of the workflows mean nothing else on a server.
@@ -328,6 +347,14 @@ class Workflows:
 
     def _made(self, name: str, definition: Definition, table: WorkflowTable) -> Workflow:
         settings = workflow_settings(self._settings, table)
+        pinned = next((each for each in called_names(definition) if "@" in each), "")
+        if pinned:
+            raise UsageError(
+                "a workflow of the settings calls the tools of the settings, which have no versions: write {plain} "
+                "instead of {pinned}, or publish the workflow",
+                plain=plain_name(pinned),
+                pinned=pinned,
+            )
         numbered = {each: reference(each)[1] or 0 for each in workflow_names(definition) if "@" in each}
         tools = load_tools(settings, self._folder, self._egress)
         parts = self._parts(settings, tools, workflow_models(settings, table))
@@ -343,6 +370,7 @@ class Workflows:
             secrets=self._secrets,
             egress=self._egress,
             models=models,
+            named=self._named,
         )
 
 
@@ -417,40 +445,51 @@ def workflow_text(path: str) -> bytes:
         raise UsageError("the workflow {path} can not be read: {why}", path=path, why=error.strerror) from None
 
 
-async def published_workflows(parts: WorkflowParts, *, tenant: str = "", name: str = "") -> PublishedWorkflows:
+async def published_workflows(
+    parts: WorkflowParts, *, tenant: str = "", name: str = "", calls: CallsOfTenants | None = None
+) -> PublishedWorkflows:
     """The published workflows in a journal.
 
     Args:
         parts: what they are made with.
         tenant: whose definitions are meant.
         name: what runs of a definition that is not published are called; by default the name in the definition.
+        calls: what nodes may call of what a tenant has published; None for nothing.
 
     Raises:
         UsageError: the journal keeps no definitions.
     """
 
     listed = await list_tools(parts.tools, parts.settings.tool_labels)
-    return workflows_of_tenant(parts, tenant=tenant, name=name, tools=listed)
+    return workflows_of_tenant(parts, tenant=tenant, name=name, tools=listed, calls=calls)
 
 
 def workflows_of_tenant(
-    parts: WorkflowParts, *, tenant: str, name: str = "", tools: Sequence[Tool] = ()
+    parts: WorkflowParts,
+    *,
+    tenant: str,
+    name: str = "",
+    tools: Sequence[Tool] = (),
+    calls: CallsOfTenants | None = None,
 ) -> PublishedWorkflows:
     """The same, where the definitions of the tools are known.
 
     Args:
-        parts, tenant, name: as for `published_workflows`.
+        parts, tenant, name, calls: as for `published_workflows`.
         tools: the tools; none for what only reads or takes out of use.
 
     Raises:
         UsageError: the journal keeps no definitions.
     """
 
-    def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
-        return parts.workflow(definition, used=used, version=version, uses=uses, name="" if version else name)
+    def make(definition: Definition, used: Sequence[Toolish], version: int, uses: Mapping[str, int]) -> Workflow:
+        called = "" if version else name
+        return parts.workflow(definition, used=used, version=version, uses=uses, name=called, own=own)
 
     means = partial(meaning_of, parts.settings)
-    return PublishedWorkflows(parts.journal, make, tools=tools, tenant=tenant, means=means)
+    own = calls(tenant) if calls is not None else None
+    models = NodeModels(parts.models or {}, ModelsOfTenant(parts.named, None))
+    return PublishedWorkflows(parts.journal, make, tools=tools, tenant=tenant, means=means, calls=own, models=models)
 
 
 def meaning_of(settings: Settings, name: str) -> str:
@@ -461,6 +500,6 @@ def meaning_of(settings: Settings, name: str) -> str:
         return "a workflow of the settings"
     if name in settings.agents:
         return "an agent"
-    if any(re.fullmatch(".*".join(map(re.escape, each.split("*"))), name) for each in settings.models):
+    if model_table_name(settings, name) is not None:
         return "a model"
     return "a name that this program uses itself" if name in RESERVED else ""

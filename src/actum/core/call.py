@@ -18,6 +18,10 @@ from .visible import on_one_line
 Effect = Literal["none", "done", "unknown"]
 """What a failed call may have changed in the world: nothing (`none`), all that it should (`done`), or `unknown`."""
 
+SourceKind = Literal["", "search", "page", "reference"]
+"""What a call of one of the tools that read documents answers: passages that a search found, a page of a document, or
+the reference of a quote. Empty for every other tool."""
+
 
 class TextPart(Struct, frozen=True, tag="text"):
     """A piece of text."""
@@ -180,6 +184,8 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
         outside: it holds text that an outsider may have written; see `policy.outside`.
         labels: the labels of its fields, as in `core.tool.Tool`; see `policy.labels`.
         seen: the labels of values that a model below had seen when it wrote this.
+        source_kind: that of the tool which was called, written by the call path alone: so the result of a tool of
+            others, whatever the tool is called, is never taken for a page or a reference.
     """
 
     call_id: str
@@ -190,6 +196,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=
     outside: bool = False
     labels: dict[str, str] = {}
     seen: tuple[str, ...] = ()
+    source_kind: SourceKind = ""
 
     @property
     def text(self) -> str:

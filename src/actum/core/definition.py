@@ -11,27 +11,42 @@ from msgspec import Struct
 
 from .errors import UsageError
 from .json import Json, JsonObject
+from .language.sentence import Sentence
 
 
 class TextProblem(Struct, frozen=True):
     """Something that is wrong with the text of a definition.
 
     Attributes:
-        message: what is wrong.
+        message: what is wrong; as facts where a text may have many such mistakes, so that a person's language costs
+            one look into the catalogue for each.
         line, column: where, counted from 1.
-        hint: what would be right.
+        hint: what would be right; as facts likewise.
         path: the names that lead there.
     """
 
-    message: str
+    message: Sentence | str
     line: int = 1
     column: int = 1
-    hint: str = ""
+    hint: Sentence | str = ""
     path: str = ""
 
+    @property
+    def sentence(self) -> Sentence:
+        """The place, what is wrong and the hint, as facts, to be told in a person's language."""
+        line, column, message = self.line, self.column, self.message
+        if not self.hint:
+            return Sentence("line {line}, column {column}: {detail}", line=line, column=column, detail=message)
+        return Sentence(
+            "line {line}, column {column}: {detail} ({hint_detail})",
+            line=line,
+            column=column,
+            detail=message,
+            hint_detail=self.hint,
+        )
+
     def __str__(self) -> str:
-        hint = f" ({self.hint})" if self.hint else ""
-        return f"line {self.line}, column {self.column}: {self.message}{hint}"
+        return str(self.sentence)
 
 
 class BadText(UsageError):
@@ -42,7 +57,7 @@ class BadText(UsageError):
     """
 
     def __init__(self, problems: Sequence[TextProblem]) -> None:
-        super().__init__("\n".join(map(str, problems)))
+        super().__init__(problems[0].sentence if len(problems) == 1 else "\n".join(map(str, problems)))
         self.problems = tuple(problems)
 
 
@@ -64,7 +79,7 @@ class NameTaken(UsageError):
     """
 
     def __init__(self, name: str, means: str, kind: str = "workflow") -> None:
-        super().__init__("{name!r} is {means} here: a {kind} needs another name", name=name, means=means, kind=kind)
+        super().__init__("{name!r} is {means} here: give the {kind} another name", name=name, means=means, kind=kind)
         self.name = name
         self.means = means
 
@@ -76,16 +91,20 @@ class ReadDefinition(Struct, frozen=True, kw_only=True):
         name: the name that the text gives itself; empty where a text of this kind has none.
         about: what lists tell of it, for `PublicationInUse.about`.
         names_secret: it names a secret, so that only an administrator may publish it.
+        names_place: it names the address of a model, or one in a file of the server: likewise.
         is_code: it holds code, or names a function: likewise, and over HTTP only where the server wants a key.
         pins: `about` holds what a person approves beside the text, such as the tools of a server as they are: with
             another `about` the same text is published anew.
+        remarks: what the publisher should know, though nothing is wrong, such as a host whose name is not known now.
     """
 
     name: str = ""
     about: str = ""
     names_secret: bool = False
+    names_place: bool = False
     is_code: bool = False
     pins: bool = False
+    remarks: tuple[Sentence | str, ...] = ()
 
 
 class DefinitionChange(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -111,7 +111,7 @@ class Supervised(Protocol):
 
 def is_supervised(model: object) -> bool:
     """Whether a model says of itself that its calls need a person; see `Supervised`."""
-    return isinstance(model, Supervised) and model.supervised
+    return bool(getattr(model, "supervised", False))  # each run asks: isinstance of a protocol costs ten times as much
 
 
 @runtime_checkable
@@ -127,4 +127,5 @@ class LengthLimited(Protocol):
 
 def default_max_tokens(model: object) -> int | None:
     """The limit of an answer's length that a model sets by itself; None for no limit."""
-    return model.default_max_tokens if isinstance(model, LengthLimited) else None
+    found: int | None = getattr(model, "default_max_tokens", None)
+    return found

@@ -198,6 +198,11 @@ class Policy(Protocol):
         """Judge a call whose arguments fit its schema, with its paths and addresses written out."""
 
 
+def shows_none(label: str, model: str = "") -> bool:
+    """Where nobody declared labels, no model is told the values of one that is on record."""
+    return False
+
+
 class Ancestor(Struct, frozen=True, kw_only=True):
     """A run above another run whose calls it helps to judge; see `policy.ruling`.
 
@@ -212,6 +217,8 @@ class Ancestor(Struct, frozen=True, kw_only=True):
         defence: the defence of that run, which also defends the runs below; None where it has none.
         mandates: has the mandate of that run; None where the run has no model.
         labels_seen: tells the labels of values that the model of that run has seen by now.
+        shows: says whether the values of a label may be told to a model: given the label and the name of the model,
+            which is empty for the model of that run.
     """
 
     agent: str
@@ -222,6 +229,7 @@ class Ancestor(Struct, frozen=True, kw_only=True):
     defence: Defence | None = None
     mandates: MandateSource | None = None
     labels_seen: Callable[[], Sequence[str]] = tuple
+    shows: Callable[[str, str], bool] = shows_none
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):

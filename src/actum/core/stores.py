@@ -264,6 +264,10 @@ class FeatureTables(Struct, frozen=True):
     rows: int
 
 
+AMONG_MAX = 500
+"""At most this many values of a field are looked for at once."""
+
+
 class Transaction(Protocol):
     """Reads and writes of one tenant that happen together or not at all. No other transaction of stores comes between
     them, of this process or another.
@@ -275,6 +279,9 @@ class Transaction(Protocol):
         Raises:
             UsageError: the table can not hold a value of the row, or the table is not in use (`Stores.migrate`).
         """
+
+    def put_all(self, table: Table[R], rows: Iterable[R]) -> None:
+        """Write rows as `put` does; many at once cost less than one by one. Raises as `put` does."""
 
     def add(self, table: Table[R], row: R) -> bool:
         """Write a row; False, and nothing is changed, where there is one with the same key. Raises as `put` does."""
@@ -291,7 +298,7 @@ class Transaction(Protocol):
         self,
         table: Table[R],
         *,
-        where: Mapping[str, Value] = ...,
+        where: Mapping[str, Value | tuple[Value, ...]] = ...,
         order: str = "",
         descending: bool = False,
         limit: int | None = None,
@@ -301,7 +308,8 @@ class Transaction(Protocol):
 
         Args:
             table: where to look.
-            where: the values that fields have; None for fields that hold nothing.
+            where: the values that fields have; None for fields that hold nothing. A tuple of 1 to `AMONG_MAX`
+                values, none of them None, means any of these values.
             order: the field to sort by, none that may be None; empty for the key alone. Texts are sorted by their code
                 points, in every database.
             descending: the last first.
@@ -310,6 +318,17 @@ class Transaction(Protocol):
 
         Raises:
             UsageError, JournalError: as `get`.
+        """
+
+    def has(self, tables: Sequence[Table[Struct]], where: Mapping[str, Value]) -> bool:
+        """Whether one of some tables has a row with these values, in one question to the database.
+
+        Args:
+            tables: where to look: at least one.
+            where: as for `find`; each of the tables has these fields.
+
+        Raises:
+            UsageError: as `get`.
         """
 
     def count(self, table: Table[R], where: Mapping[str, Value] = ...) -> int:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from .call import SourceKind
 from .errors import BadTool
 from .json import JsonObject
 
+_Toolset = TypeVar("_Toolset")
 Effects = Literal["read", "write", "send", "spend", "destroy", "execute"]
 """The effects of a tool: it looks, changes something, tells others, costs money, destroys something, or runs code."""
 
@@ -102,6 +104,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         labels: the labels of fields of the result, such as `{"salary": "personal"}`; `""` is the text of the result.
             See `policy.labels`. No part of the digest.
         operator: the names of the fields that the operator of this program has set. No part of the digest.
+        source_kind: what a call answers, of a tool that reads documents; see `core.call.SourceKind`. The name under
+            which the tool is shown says nothing of this. No part of the digest.
 
     Raises:
         BadTool: a name no model could say, or parameters that are not the schema of an object.
@@ -139,6 +143,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     named_by: dict[str, str] = {}
     labels: dict[str, str] = {}
     operator: tuple[str, ...] = ()
+    source_kind: SourceKind = ""
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -155,10 +160,11 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     def definition(self) -> bytes:
         """The definition as JSON, in the form that the digest is made of."""
         said = self
-        if self.from_client or self.outside is not None or self.named_by or self.labels or self.operator:
+        beside = self.from_client or self.outside is not None or self.named_by or self.labels or self.operator
+        if beside or self.source_kind:
             nothing: dict[str, str] = {}
             said = msgspec.structs.replace(
-                self, from_client=False, outside=None, named_by=nothing, labels=nothing, operator=()
+                self, from_client=False, outside=None, named_by=nothing, labels=nothing, operator=(), source_kind=""
             )
         return _sorted.encode(said)
 
@@ -253,3 +259,13 @@ def named_tools(choice: ToolChoice) -> tuple[str, ...]:
             return names
         case _:
             return ()
+
+
+def innermost(toolset: _Toolset) -> Iterator[_Toolset]:
+    """The toolsets inside all wrappers, which have them in `inside`; the toolset itself where nothing is wrapped."""
+    # Each run asks: `isinstance` of a protocol costs ten times as much.
+    inside: Sequence[_Toolset] = getattr(toolset, "inside", ())
+    if not inside:
+        yield toolset
+    for inner in inside:
+        yield from innermost(inner)

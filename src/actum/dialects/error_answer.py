@@ -76,6 +76,17 @@ _GEMINI = {
 }
 
 
+class ThreadsNotServed(UsageError):
+    """A client of the Messages API wants its conversation stored and names the rest of it by an id. The official client
+    knows this error by its code, and sends the whole conversation instead.
+
+    Source: Messages API, `thread_unsupported_request`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("thread: conversations are not stored here; send all messages, and no thread")
+
+
 class ErrorAnswer(Struct, frozen=True):
     """An HTTP answer that says why there is none.
 
@@ -119,7 +130,10 @@ def anthropic_error(error: ActumError) -> JsonObject:
     """The body of an error of the Messages API, which is an event of its stream too."""
     status = status_of(error)
     kind = _ANTHROPIC.get(status, "api_error" if _is_ours(error, status) else "invalid_request_error")
-    return {"type": "error", "error": {"type": kind, "message": _message(error)}}
+    said: JsonObject = {"type": kind, "message": _message(error)}
+    if isinstance(error, ThreadsNotServed):
+        said["details"] = {"error_code": "thread_unsupported_request", "unsupported": None}
+    return {"type": "error", "error": said}
 
 
 def gemini_error(error: ActumError) -> JsonObject:

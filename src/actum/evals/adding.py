@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -11,13 +11,15 @@ from ..agents.conversation import history_of
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
-from ..core.message import Message, UserMessage
+from ..core.message import Message, ToolMessage, UserMessage
 from ..core.model import Request
-from ..core.run.record import CallCompleted, Entry
+from ..core.run.record import CallCompleted
 from ..dialects.base import ApiDialect
 from ..dialects.transcode.transcode import find
 from ..journal.recording import RunState
 from ..journal.timeline import CallSpan, Timeline
+from ..policy.record_mask import RecordMask
+from ..runs.other_values import as_seen
 from ..scores.score import THUMB, standing_scores
 from .case import Case, CaseCall, Expected
 
@@ -41,20 +43,19 @@ class Added(Struct, frozen=True, kw_only=True):
     to_review: bool = False
 
 
-async def case_of(
-    journal: Journal, run_id: str, seen: Callable[[Sequence[Entry]], Sequence[Entry]] = lambda entries: entries
-) -> Added:
+async def case_of(journal: Journal, run_id: str, mask: RecordMask | None = None) -> Added:
     """A run as a case: question and history, its calls as what is right, and what came back as results.
 
     Args:
         journal: has the run.
         run_id: the run. Secret values that the record does not have are not in the case either.
-        seen: gives the entries of the run as the person who adds the case may see them.
+        mask: hides values with a label from the person who adds the case.
 
     Raises:
         UsageError: nobody asked anything in the run, or the case is too large.
     """
-    entries = seen(await journal.read(run_id))
+    mask = RecordMask(lambda label: False) if mask is None else mask
+    entries = await as_seen(mask, journal, run_id, await journal.read(run_id))
     try:
         started = RunState(entries).beginning()
     except JournalError:
@@ -67,6 +68,10 @@ async def case_of(
     is_bad = any(each.given.name == THUMB and each.given.value == 0 for each in standing_scores(entries))
     timeline = Timeline(entries)
     history = await history_of(journal, started)
+    for message in history:
+        if isinstance(message, ToolMessage):
+            mask.know(message.result)
+    history = [*map(mask.message, history)]
     opened: list[str] = []
     calls = [
         CaseCall(name=span.call.name, arguments=_opened(span, opened))

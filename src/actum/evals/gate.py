@@ -129,13 +129,13 @@ def _unknown(
     if not report.is_over:
         found.append(Sentence("the experiment is not finished"))
     if report.fails_too_often:
-        found.append(Sentence("{count} tries failed, more than a tenth: nothing can pass", count=report.failed))
+        found.append(Sentence("{count:try|tries} failed, more than a tenth: nothing can pass", count=report.failed))
     if report.scores[rules.metric].mean is None:
         found.append(Sentence("no case has the score {name}", name=rules.metric))
     if judged_by_model is not None and judged_by_model < CHECKED_MIN and not rules.unchecked_judge:
         found.append(
             Sentence(
-                "{name} is not checked against people: {count} runs have both scores, and {most} are needed",
+                "{name} is not checked against people: {count:run has|runs have} both scores, and {most} are needed",
                 name=rules.metric,
                 count=judged_by_model,
                 most=CHECKED_MIN,

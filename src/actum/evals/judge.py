@@ -18,6 +18,8 @@ from ..core.interfaces import Journal
 from ..core.json import dumps
 from ..core.model import Model
 from ..models.catalog import open_model
+from ..policy.record_mask import RecordMask
+from ..runs.other_values import know_others
 from ..scores.feature import scores_named
 from .case import Case
 from .scorer import Score, Scoring
@@ -97,8 +99,9 @@ class Judge:
             if await journal.is_listed(run_id):
                 result = await agent.resume(run_id)
             else:
+                hidden = await _hidden(journal, run.run_id)
                 result = await agent.run(
-                    _material(case, run, mark),
+                    str(hidden.value(_material(case, run, mark))),
                     run_id=run_id,
                     parent=run.run_id,
                     principal=principal,
@@ -113,6 +116,15 @@ class Judge:
             if said is None
             else Score(float(said.passes), "passes" if said.passes else "fails", said.why[:WHY_CHARS_MAX])
         )
+
+
+async def _hidden(journal: Journal, run_id: str) -> RecordMask:
+    """What hides all values with a label from a judge: nobody says which of them its model may be told, and its run is
+    no place for them.
+    """
+    entries, mask = await journal.read(run_id), RecordMask(lambda label: True, [""])
+    mask.know_run(entries)
+    return await know_others(mask, journal, run_id, entries)
 
 
 def _material(case: Case, run: TriedRun, mark: str) -> str:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from ..core.identity import Identity
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
+from ..core.language.translation import Language
 from ..core.stores import Stores
 from .command import AnswerText, Command
 
@@ -40,6 +41,7 @@ class ApiRequest(Generic[Query, Body]):
         to_find: the list is read only to find what a person names, and is shown to nobody.
         sender: the address of the client, as far as proxies are believed; empty where nobody knows it.
         origin: the origin of the server as the client writes it, such as `http://127.0.0.1:8000`.
+        language: in which a person reads what a check tells.
     """
 
     __slots__ = (
@@ -47,6 +49,7 @@ class ApiRequest(Generic[Query, Body]):
         "by_operator",
         "everywhere",
         "key",
+        "language",
         "last_event",
         "names",
         "operation",
@@ -72,6 +75,7 @@ class ApiRequest(Generic[Query, Body]):
         to_find: bool = False,
         sender: str = "",
         origin: str = "",
+        language: Language = "en",
     ) -> None:
         self.operation = operation
         self.who = who
@@ -85,6 +89,7 @@ class ApiRequest(Generic[Query, Body]):
         self.to_find = to_find
         self.sender = sender
         self.origin = origin
+        self.language = language
 
     @property
     def tenant(self) -> str | None:

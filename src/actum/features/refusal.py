@@ -8,7 +8,7 @@ Source: RFC 9457 (problem details), RFC 9110 (statuses and `Retry-After`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from math import ceil
 
@@ -37,6 +37,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
         reference: the id under which the log of the server has the cause.
         retry_after: the number of seconds after which another try makes sense.
         current: the text as it is now, where somebody else has changed the text since.
+        text: then the text that was sent, so that a program has both.
         used_by: the names of what uses the thing that was to go.
     """
 
@@ -53,6 +54,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reference: str = ""
     retry_after: float | None = None
     current: str = ""
+    text: str = ""
     used_by: tuple[str, ...] = ()
 
 
@@ -63,12 +65,14 @@ class Refusal(Exception):
         status: the HTTP status.
         code: as in `ProblemDetails`.
         detail: as in `ProblemDetails`, or the template of it where there are values.
-        problems, scope, run, state, effect, reference, retry_after, current, used_by: as in `ProblemDetails`.
+        problems, scope, run, state, effect, reference, retry_after, current, text, used_by: as in `ProblemDetails`.
+        told: what is wrong, of each of `problems`, as facts for people; by default the words of the problem.
         headers: headers of the answer, beside those of the body and `Retry-After`.
         values: what is put into the template.
 
     Attributes:
         sentence: the detail as facts, to be told in the client's language.
+        told: as given.
         details: the body of the answer, in English.
     """
 
@@ -79,6 +83,7 @@ class Refusal(Exception):
         detail: str | Sentence,
         *,
         problems: tuple[Problem, ...] = (),
+        told: Sequence[Sentence | str] = (),
         scope: tuple[str, ...] = (),
         run: str = "",
         state: str = "",
@@ -86,11 +91,13 @@ class Refusal(Exception):
         reference: str = "",
         retry_after: float | None = None,
         current: str = "",
+        text: str = "",
         used_by: tuple[str, ...] = (),
         headers: Mapping[str, str] | None = None,
         **values: object,
     ) -> None:
         self.sentence = as_sentence(detail, values)
+        self.told = tuple(told)
         super().__init__(str(self.sentence))
         self.details = ProblemDetails(
             type="about:blank",
@@ -106,6 +113,7 @@ class Refusal(Exception):
             reference=reference,
             retry_after=retry_after,
             current=current,
+            text=text,
             used_by=used_by,
         )
         self.headers = dict(headers or {})

@@ -29,7 +29,7 @@ nobody knows whose it is, what it did, or when.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
@@ -176,14 +176,14 @@ def _words(line: AuditLine) -> str:
     return "\n".join(said).casefold()
 
 
-def _as_it_is(entries: Sequence[Entry]) -> Sequence[Entry]:
+async def _as_it_is(run_id: str, entries: Sequence[Entry]) -> Sequence[Entry]:
     return entries
 
 
 async def audit(
     journal: Journal,
     wanted: Wanted | None = None,
-    seen: Callable[[Sequence[Entry]], Sequence[Entry]] = _as_it_is,
+    seen: Callable[[str, Sequence[Entry]], Awaitable[Sequence[Entry]]] = _as_it_is,
 ) -> AsyncIterator[AuditLine]:
     """The lines that are wanted, run by run in the order in which the runs began; those that are missing in the list of
     runs come last.
@@ -198,7 +198,7 @@ async def audit(
     wanted = wanted or Wanted()
     for run_id in [wanted.run] if wanted.run else await _runs_of(journal, wanted.tenant):
         entries = await journal.read(run_id, tenant=wanted.tenant)
-        for line in audit_lines(run_id, seen(entries), journal.record_kinds):
+        for line in audit_lines(run_id, await seen(run_id, entries), journal.record_kinds):
             if wanted.fits(line):
                 yield line
         # A journal in memory may have dropped the run meanwhile.

@@ -54,7 +54,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     Attributes:
         begun: what they were begun with that is not the same: name, and both values.
-        alike: so many moments are the same in both, from the beginning.
+        alike: how many moments from the beginning are the same in both.
         parts: the first that is not; None on a side that had ended before; both None where nothing differs.
         outcomes: what each came to.
     """

@@ -40,7 +40,7 @@ def to_show(result: ToolResult, most: int | None, most_whole: int | None) -> int
     """How many bytes of a result's text a model is shown; 0 for all.
 
     Args:
-        most: so many at most.
+        most: the most that are returned.
         most_whole: how large the whole may be.
 
     Raises:
@@ -61,7 +61,7 @@ def excerpt(result: ToolResult, shown: int, name: str) -> ToolResult:
 
     Args:
         result: the whole.
-        shown: so many bytes of its text.
+        shown: how many bytes of its text are shown.
         name: under which `read_result` finds the whole.
     """
     text = result.text
@@ -74,7 +74,7 @@ def excerpt(result: ToolResult, shown: int, name: str) -> ToolResult:
 
 
 def _first(text: str, size: int) -> str:
-    """As much of the beginning as fits into so many bytes of UTF-8."""
+    """As much of the beginning as fits into this number of bytes of UTF-8."""
     return text[:size].encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore")
 
 

@@ -21,7 +21,7 @@ from ..core.run.record import Entry
 POLL_S = 0.2
 """So often the journal is asked for what is new."""
 FOLLOWED_MAX = 200
-"""`follow_all` follows so many of the latest runs."""
+"""`follow_all` follows this number of the latest runs."""
 
 
 async def follow(

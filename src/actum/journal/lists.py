@@ -23,7 +23,7 @@ T = TypeVar("T")
 Key = TypeVar("Key")
 
 LIMIT_MAX = 1_000
-"""So many items at most stand on one page."""
+"""The most items of one page."""
 READ_MAX = 1_000
 """Of more interrupted runs than these, the records are not read to count them."""
 _LISTED: dict[str, tuple[str, ...]] = {"interrupted": ("running",), "paused": ("paused", "running")}
@@ -49,7 +49,7 @@ async def page_of_runs(
 
     Args:
         journal: the journal.
-        limit: so many at most. A page may have fewer, though another follows.
+        limit: the most items. A page may have fewer, though another follows.
         cursor: `next` of the page before; empty for the first page.
         wanted: which runs; the status is the one that they have now.
 

@@ -56,8 +56,8 @@ class MemoryJournal:
     Args:
         clock: where the time of an entry comes from.
         key: the secret with which heads are signed; None to sign none.
-        runs_max: so many runs are kept, for a program that lives long: of those that have ended, the oldest go first.
-            None for all.
+        runs_max: the most runs that are kept, for a program that lives long: the runs that ended first
+            are dropped first. None for all.
         record_kinds: the kinds of records that features bring.
 
     What stands beside the runs is made when it is first asked for: see `storage.memory`.

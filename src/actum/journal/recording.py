@@ -86,7 +86,7 @@ class CallRef(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What a model is told to call it."""
+        """The name by which a model may refer to the call."""
         return f"{self.cause}.{self.index}"
 
 
@@ -101,7 +101,7 @@ class CallStanding(Struct, frozen=True):
         asked: what a person was asked before the call is made.
         answer: what the person said.
         edited: the arguments that a person put in the place of the model's; None where nobody did.
-        doubt: what a person was asked about the latest attempt, of which nobody knows how it ended.
+        doubt: what a person was asked about the latest attempt, where nobody knows how it ended.
         verdict: what the person said of that.
         state: what the tool left when it stopped to wait for an answer; None when it did not.
         missing: what the tool stopped for and nobody has given yet.
@@ -472,8 +472,8 @@ class RunState:
         return self._checks.get((place, rule))
 
     def waiting(self) -> list[InputRequested]:
-        """What was asked and not yet answered, in order; of a call that has its outcome, such as one whose approval ran
-        out, nothing waits any more.
+        """The questions that are not yet answered, in order. A call that has its outcome, such as one whose
+        approval ran out, waits for nothing any more.
         """
         asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self._midway, *self.questions]
         ended, left = self._outcomes, self._nodes_left
@@ -507,7 +507,7 @@ class RunState:
         self._doubts.pop(place, None)
 
     def _end_attempt(self, place: CallRef, record: CallCompleted | CallRefused) -> None:
-        """A call, or an attempt at it, has its outcome; one of which nobody knows what it did is still in doubt."""
+        """A call, or an attempt at it, has its outcome; an attempt stays in doubt where nobody knows what it did."""
         if isinstance(record, CallCompleted):
             if record.used is not NOTHING:
                 self._used[place] = record.used
@@ -640,4 +640,5 @@ def _with_conversation(started: Started, read: ConversationRead) -> Started:
         open_runs=read.open_runs,
         variables=read.variables,
         variables_kept=read.variables_kept,
+        labels_seen=read.labels_seen,
     )

@@ -22,6 +22,7 @@ from msgspec import Struct
 from ..core.interfaces import Clock, Journal
 from ..core.run.record import Entry
 from ..core.run.summary import OpenQuestion, RunSummary
+from ..core.stored.definitions import CHANGES_MAX, DraftChange
 from .conversations import as_they_stand
 from .follow import POLL_S
 
@@ -31,6 +32,8 @@ ASKED_MAX = 1_000
 """Of this many of the oldest questions of a tenant it is seen whether they still wait."""
 ASKED_LOOKS = 5
 """At each look of this number it is looked what waits: once a second."""
+DRAFTS_LOOKS = 5
+"""At each look of this number it is looked which drafts were changed: once a second."""
 
 
 class WatchNews(Struct, frozen=True):
@@ -40,11 +43,13 @@ class WatchNews(Struct, frozen=True):
         entries: new entries of the runs that the listener follows: the id of the run, and the entry.
         runs: runs of the listener's tenant that began, or stand otherwise now.
         has_asked: whether what waits for a person in the tenant may have changed.
+        drafts: drafts of the tenant that somebody changed.
     """
 
     entries: Sequence[tuple[str, Entry]]
     runs: Sequence[RunSummary]
     has_asked: bool
+    drafts: Sequence[DraftChange] = ()
 
 
 class WatchListener:
@@ -69,6 +74,7 @@ class WatchListener:
         self._entries: list[tuple[str, Entry]] = []
         self._runs: dict[str, RunSummary] = {}
         self._has_asked = False
+        self._drafts: dict[tuple[str, str], DraftChange] = {}
         self._error: BaseException | None = None
         self._wake = asyncio.Event()
 
@@ -91,8 +97,8 @@ class WatchListener:
         self._wake.clear()
         if self._error is not None:
             raise self._error
-        news = WatchNews(self._entries, tuple(self._runs.values()), self._has_asked)
-        self._entries, self._runs, self._has_asked = [], {}, False
+        news = WatchNews(self._entries, tuple(self._runs.values()), self._has_asked, tuple(self._drafts.values()))
+        self._entries, self._runs, self._has_asked, self._drafts = [], {}, False, {}
         return news
 
     @property
@@ -119,20 +125,26 @@ class WatchListener:
         if self._wanted <= look:
             self._wanted = 0
 
-    def hear(self, runs: Iterable[RunSummary], *, asked: bool) -> None:
+    def hear(self, runs: Iterable[RunSummary], *, asked: bool, drafts: Iterable[DraftChange] = ()) -> None:
         """Take in what has changed in the listener's tenant.
 
         Args:
             runs: runs that stand otherwise now.
             asked: whether what waits may have changed.
+            drafts: drafts that somebody changed.
         """
+        for draft in drafts:
+            self._drafts.pop((draft.kind, draft.name), None)
+            self._drafts[draft.kind, draft.name] = draft
+        while len(self._drafts) > CHANGES_MAX:
+            del self._drafts[next(iter(self._drafts))]
         for run in runs:
             self._runs.pop(run.run_id, None)
             self._runs[run.run_id] = run
         while len(self._runs) > RUNS_MAX:  # of a reader that is slow: lists are read anew then
             del self._runs[next(iter(self._runs))]
         self._has_asked |= asked
-        if self._runs or self._has_asked:
+        if self._runs or self._has_asked or self._drafts:
             self._wake.set()
 
     def fail(self, error: BaseException) -> None:
@@ -149,6 +161,7 @@ class JournalWatch:
         clock: says when to look again.
 
     Attributes:
+        journal: the journal.
         looks: this many looks have begun.
         record_kinds: the kinds of records that features bring here.
     """
@@ -156,13 +169,14 @@ class JournalWatch:
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self.looks = 0
         self.record_kinds = journal.record_kinds
-        self._journal = journal
+        self.journal = journal
         self._clock = clock
         self._listeners: set[WatchListener] = set()
         self._task: asyncio.Task[None] | None = None
         self._standing: dict[str, dict[str, tuple[str, bool]]] = {}
         self._asked: dict[str, list[OpenQuestion]] = {}
         self._stirred: set[str] = set()
+        self._drafts: dict[str, int] = {}
 
     @asynccontextmanager
     async def listening(self, behind: Mapping[str, int], tenant: str | None = None) -> AsyncIterator[WatchListener]:
@@ -176,7 +190,7 @@ class JournalWatch:
         listener = WatchListener(self, behind, tenant)
         self._listeners.add(listener)
         if self._task is None:
-            self._standing, self._asked, self._stirred = {}, {}, set()
+            self._standing, self._asked, self._stirred, self._drafts = {}, {}, set(), {}
             self._task = asyncio.create_task(self._look_on(), name="journal watch")
             self._task.add_done_callback(self._ended)
         try:
@@ -208,21 +222,22 @@ class JournalWatch:
         behind: dict[str, int] = {}
         for run_id, seen in (place for known in readers.values() for place in known.items()):
             behind[run_id] = min(seen, behind.get(run_id, seen))
-        found = await self._journal.read_each(list(behind), behind) if behind else {}
+        found = await self.journal.read_each(list(behind), behind) if behind else {}
         tenants = sorted({each.tenant for each in self._listeners if each.tenant is not None})
         changed = await self._changed(tenants)
         asked = await self._newly_asked(tenants, number)
+        drafts = await self._changed_drafts(tenants, number)
         for listener in self._listeners:
             if (tenant := listener.tenant) is not None:
-                listener.hear(changed.get(tenant, ()), asked=tenant in asked)
+                listener.hear(changed.get(tenant, ()), asked=tenant in asked, drafts=drafts.get(tenant, ()))
         for listener, known in readers.items():
             listener.read(number, known, found)
 
     async def _changed(self, tenants: Sequence[str]) -> dict[str, list[RunSummary]]:
         """The runs of each tenant that began, or stand otherwise than at the look before."""
-        listed = {tenant: await self._journal.statuses(tenant=tenant, limit=RUNS_MAX) for tenant in tenants}
+        listed = {tenant: await self.journal.statuses(tenant=tenant, limit=RUNS_MAX) for tenant in tenants}
         running = [run_id for runs in listed.values() for run_id, status in runs.items() if status == "running"]
-        driven = await self._journal.driven(running) if running else set()
+        driven = await self.journal.driven(running) if running else set()
         before, self._standing = self._standing, {}
         found: dict[str, list[RunSummary]] = {}
         for tenant, runs in listed.items():
@@ -233,8 +248,22 @@ class JournalWatch:
             )
             if changed:
                 self._stirred.add(tenant)
-                lines = await self._journal.runs(run_id=changed, tenant=tenant, limit=None)
-                found[tenant] = await as_they_stand(self._journal, lines)
+                lines = await self.journal.runs(run_id=changed, tenant=tenant, limit=None)
+                found[tenant] = await as_they_stand(self.journal, lines)
+        return found
+
+    async def _changed_drafts(self, tenants: Sequence[str], look: int) -> dict[str, list[DraftChange]]:
+        """The drafts of each tenant that somebody changed since they were looked for last."""
+        self._drafts = {tenant: number for tenant, number in self._drafts.items() if tenant in tenants}
+        found: dict[str, list[DraftChange]] = {}
+        for tenant in tenants:
+            behind = self._drafts.get(tenant)
+            if look % DRAFTS_LOOKS and behind is not None:
+                continue
+            changes = await self.journal.definitions.drafts_changed(behind, tenant=tenant)
+            self._drafts[tenant] = changes[-1].number if changes else behind or 0
+            if behind is not None and changes:
+                found[tenant] = changes
         return found
 
     async def _newly_asked(self, tenants: Sequence[str], look: int) -> set[str]:
@@ -244,7 +273,7 @@ class JournalWatch:
         for tenant in tenants:
             if look % ASKED_LOOKS and tenant in self._asked:
                 continue
-            now, known = await self._journal.asked(tenant=tenant, limit=ASKED_MAX), self._asked.get(tenant)
+            now, known = await self.journal.asked(tenant=tenant, limit=ASKED_MAX), self._asked.get(tenant)
             self._asked[tenant] = now
             is_over = any(0 < each.expires <= self._clock.now() for each in now)
             if known is not None and (is_over or tenant in self._stirred or now != known):

@@ -10,11 +10,10 @@ from itertools import chain, count
 import msgspec
 
 from ..core.call import MediaPart
-from ..core.errors import UsageError
 from ..core.run.record import AttachedDocument
 from ..core.visible import on_one_line
-from .jailed_reader import DOCUMENT_BYTES_MAX, JailedReader
-from .problems import PROBLEMS
+from .jailed_reader import JailedReader
+from .problems import PROBLEMS, UnreadableAttachment
 from .reading.page import UnreadableDocument
 
 NAME_CHARS_MAX = 200
@@ -28,18 +27,17 @@ async def read_attachments(files: Sequence[MediaPart], taken: Sequence[str]) -> 
         taken: names of documents of the conversation.
 
     Raises:
-        UsageError: one can not be read.
+        UnreadableAttachment: one can not be read.
     """
     found: list[AttachedDocument] = []
     names = set(taken)
     async with JailedReader() as reader:
         for file in files:
             try:
-                if len(file.data) > DOCUMENT_BYTES_MAX:
-                    raise UnreadableDocument("too_large")
                 page = await reader.read(file.name, file.data)
             except UnreadableDocument as error:
-                raise UsageError("{path}: {why}", path=on_one_line(file.name), why=PROBLEMS[error.problem]) from None
+                name = on_one_line(file.name)
+                raise UnreadableAttachment("{path}: {why}", path=name, why=PROBLEMS[error.problem]) from None
             packed = zlib.compress(msgspec.json.encode(page))
             found.append(AttachedDocument(_free(file.name, names), hashlib.sha256(packed).hexdigest(), packed))
     return found

@@ -16,7 +16,7 @@ from ..core.errors import PermissionDenied, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.run.ids import new_id
 from ..core.stores import Stores, Transaction
-from .feature_tables import MIGRATIONS, NAME
+from .feature import FEATURE
 from .tables import COLLECTIONS, DOCUMENTS, INDEX, PAGES, PASSAGES, CollectionRow, space_of
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,39}$"
@@ -68,7 +68,7 @@ async def take_into_use(journal: Journal) -> Stores:
     """
     stores = journal.stores
     if stores not in _IN_USE:
-        await stores.migrate(NAME, MIGRATIONS)
+        await stores.migrate(FEATURE.name, FEATURE.migrations)
         _IN_USE.add(stores)
     return stores
 

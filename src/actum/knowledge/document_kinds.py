@@ -13,12 +13,8 @@ _KINDS = {
     **dict.fromkeys(("html", "htm", "xhtml"), "html"),
     **{kind: kind for kind in ("pdf", "docx", "xlsx", "pptx")},
 }
-_PLAIN = frozenset(
-    (
-        *("readme", "license", "licence", "copying", "authors", "changelog", "changes", "news", "notice", "makefile"),
-        *("dockerfile"),
-    )
-)
+_NAMES = "readme license licence copying authors changelog changes news notice makefile dockerfile"
+_PLAIN = frozenset(_NAMES.split())
 """Names of text files that have no ending."""
 
 

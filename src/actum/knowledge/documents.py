@@ -54,6 +54,11 @@ class FileVersion(Struct, frozen=True):
     ctime: int = 0
     inode: int = PUT
 
+    @classmethod
+    def of(cls, row: DocumentRow) -> FileVersion:
+        """The version that was read last."""
+        return cls(row.size, row.mtime, row.ctime, row.inode)
+
 
 class ReadDocument(Struct, frozen=True):
     """A document that was read, or that could not be.
@@ -100,11 +105,10 @@ def digest_of(data: bytes) -> str:
 async def note_version(journal: Journal, caller: CollectionUser, row: DocumentRow, version: FileVersion) -> None:
     """Note that the file of a document is another version with the same bytes."""
     stores = await take_into_use(journal)
-    new = structs.replace(row, size=version.size, mtime=version.mtime, ctime=version.ctime, inode=version.inode)
 
     def note(transaction: Transaction) -> None:
         if transaction.get(DOCUMENTS, row.collection, row.path) == row:
-            transaction.put(DOCUMENTS, new)
+            transaction.put(DOCUMENTS, structs.replace(row, **structs.asdict(version)))
 
     await stores.transact(caller.tenant, note)
 
@@ -151,17 +155,14 @@ async def take_in(
     page = document.page
     passages, terms, packed = await asyncio.to_thread(_prepared, document)
     row = DocumentRow(
-        collection.id,
-        document.path,
-        document.title,
-        document.digest,
-        document.version.size,
-        document.version.mtime,
-        document.version.ctime,
-        document.version.inode,
-        document.problem,
-        len(passages),
-        now,
+        **structs.asdict(document.version),
+        collection=collection.id,
+        path=document.path,
+        title=document.title,
+        digest=document.digest,
+        problem=document.problem,
+        passages=len(passages),
+        read_at=now,
     )
 
     def take(transaction: Transaction) -> DocumentRow:
@@ -176,11 +177,7 @@ async def take_in(
             assert page is not None
             transaction.put(PASSAGES, _row(collection.id, item, document.path, page, each))
         if items:
-            INDEX.put(
-                transaction,
-                space_of(collection.id),
-                {item: Terms(each) for item, each in zip(items, terms, strict=True)},
-            )
+            INDEX.put(transaction, space_of(collection.id), dict(zip(items, map(Terms, terms), strict=True)))
             transaction.put(PAGES, PageRow(collection.id, document.path, packed))
         transaction.put(DOCUMENTS, row)
         transaction.put(

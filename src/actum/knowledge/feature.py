@@ -1,13 +1,15 @@
-"""Knowledge as a feature: its tables and its operations."""
+"""Knowledge as a feature: its tables."""
 
 from __future__ import annotations
 
+from ..core.stores import AddTable
 from ..features.feature import Feature
-from .feature_tables import MIGRATIONS, NAME, TABLES
+from .tables import COLLECTIONS, DOCUMENTS, INDEX, PAGES, PASSAGES
 
+_TABLES = (COLLECTIONS, DOCUMENTS, PASSAGES, PAGES, *INDEX.tables)
 FEATURE = Feature(
-    name=NAME,
+    name="knowledge",
     title="Documents: collections, search, and who may read them.",
-    tables=TABLES,
-    migrations=MIGRATIONS,
+    tables=_TABLES,
+    migrations=(tuple(map(AddTable, _TABLES)),),
 )

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..core.errors import UsageError
 from ..core.language.sentence import Sentence
+
+
+class UnreadableAttachment(UsageError):
+    """A document that came with a question can not be read."""
+
 
 PROBLEMS: Mapping[str, Sentence] = {
     "broken": Sentence("the file is damaged, or is not what its name says"),

@@ -10,6 +10,7 @@ from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.stores import Transaction
 from .collections import CollectionUser, readable, take_into_use
+from .cutting import Passage
 from .tables import COLLECTIONS, DOCUMENTS, INDEX, PASSAGES, PassageRow, space_of
 from .terms import BY_LENGTH, SATURATION, asked_for
 
@@ -94,12 +95,17 @@ def _found(transaction: Transaction, collection: str, terms: list[str], limit: i
         if passage.document not in titles:
             row = transaction.get(DOCUMENTS, collection, passage.document)
             titles[passage.document] = row.title if row is not None else passage.document
-        found.append(_told(passage, titles[passage.document]))
+        found.append(placed(passage.document, titles[passage.document], passage.text, passage))
     return found
 
 
-def _told(passage: PassageRow, title: str) -> PlacedPassage:
+def placed(document: str, title: str, text: str, passage: Passage | PassageRow) -> PlacedPassage:
+    """A passage that was found.
+
+    Args:
+        document, title: of its document.
+        text: its words.
+        passage: where it stands.
+    """
     lines = (passage.first, passage.last) if passage.first else None
-    return PlacedPassage(
-        passage.document, title, passage.heading, passage.text, passage.page or None, lines, passage.start
-    )
+    return PlacedPassage(document, title, passage.heading, text, passage.page or None, lines, passage.start)

@@ -1,28 +1,50 @@
-"""Agents whose callers can not all read a collection that the agent has as a tool. Pure."""
+"""Agents whose callers can not all read a collection that the agent reaches by its tools. Pure."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from .citing.sources import ADDRESS
+from .citing.sources import ADDRESS, SEARCH_TOOL
+from .collections import readers_of
+from .tables import CollectionRow
+
+ALL_TOOLS = "*"
+"""What an agent calls that has all published tools."""
 
 
-class KnowingAgent(Struct, frozen=True):
-    """An agent that has collections as tools.
+class CallingPart(Struct, frozen=True):
+    """An agent, a workflow or a published tool, with what it may call.
 
     Attributes:
-        agent: its name.
-        collections: the names of the collections.
-        callers: who may use the agent, as readers are written: `user:NAME`, which may hold patterns, and `role:NAME`;
-            empty for everybody.
+        name: its name; `books@3` for a version that is not in use.
+        calls: what its tools, agents and workflows are called, as they are written: `add` or `add@3`; `ALL_TOOLS` for
+            all tools that are published.
+        callers: who may use an agent, as readers are written: `user:NAME`, which may hold patterns, and `role:NAME`;
+            empty for everybody. None for a workflow or a tool, which have no callers of their own.
+        is_published: whether it was published, and is no part of the settings.
+        is_tool: whether it is a tool.
+        number: that of the publication; 0 for none.
     """
 
-    agent: str
-    collections: tuple[str, ...]
-    callers: tuple[str, ...]
+    name: str
+    calls: frozenset[str]
+    callers: tuple[str, ...] | None = None
+    is_published: bool = False
+    is_tool: bool = False
+    number: int = 0
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names by which others call it.
+
+        >>> CallingPart("desk", frozenset(), number=3).called, CallingPart("desk@2", frozenset(), number=2).called
+        (('desk', 'desk@3'), ('desk@2',))
+        """
+        is_in_use = self.number and "@" not in self.name
+        return (self.name, f"{self.name}@{self.number}") if is_in_use else (self.name,)
 
 
 class UnreadCollection(Struct, frozen=True):
@@ -42,46 +64,41 @@ class UnreadCollection(Struct, frozen=True):
         return f"{self.agent}: not all who may use this agent can read the collection {self.collection}"
 
 
-def knowing_agent(
-    agent: str, tools: Iterable[object], *, users: Sequence[str], roles: Sequence[str]
-) -> KnowingAgent | None:
-    """An agent with the collections among its tools; None where there are none.
+def callers_of(users: Sequence[str], roles: Sequence[str]) -> tuple[str, ...]:
+    """Those who may use an agent, as readers are written; empty for everybody.
 
-    Args:
-        agent: its name.
-        tools: its tools, as settings and texts name them.
-        users, roles: who may use the agent; both empty for everybody.
-
-    >>> knowing_agent("desk", ["add", "knowledge:rules"], users=["bob"], roles=["staff"])
-    KnowingAgent(agent='desk', collections=('rules',), callers=('role:staff', 'user:bob'))
+    >>> callers_of(["bob"], ["staff"])
+    ('role:staff', 'user:bob')
     """
-    named = [each for each in tools if isinstance(each, str) and each.startswith(ADDRESS)]
-    callers = (*(f"role:{role}" for role in roles), *(f"user:{user}" for user in users))
-    return KnowingAgent(agent, tuple([each.removeprefix(ADDRESS) for each in named]), callers) if named else None
+    return (*(f"role:{role}" for role in roles), *(f"user:{user}" for user in users))
 
 
-def unread(
-    agents: Iterable[KnowingAgent], collection: str, owner: str, readers: Sequence[str]
-) -> list[UnreadCollection]:
-    """The agents whose callers can not all read a collection.
+def tools_of(collection: str) -> list[str]:
+    """What the tool of a collection is called: where an agent is given it, and where a model or a workflow calls it."""
+    return [f"{ADDRESS}{collection}", f"{SEARCH_TOOL}{collection}"]
+
+
+def unread_by(part: CallingPart, collection: CollectionRow, *, tenant: str = "") -> UnreadCollection | None:
+    """The collection, where not all callers of an agent that reaches the collection can read it.
 
     Args:
-        agents: those that have collections.
-        collection: the name of the collection.
-        owner: of the collection.
-        readers: who may read it beside the owner.
+        part: the agent; of what is no agent there is nothing to tell.
+        collection: the collection.
+        tenant: whose collection it is.
 
-    >>> desk = KnowingAgent("desk", ("rules",), ("role:staff", "user:bob"))
-    >>> unread([desk], "rules", "bob", ["user:eve"])[0].command
+    >>> rules = CollectionRow("rules", "col_1", "bob", "user:eve", "", 0, 0, 0, 0.0, 0.0)
+    >>> desk = CallingPart("desk", frozenset(["knowledge:rules"]), callers_of(["bob"], ["staff"]))
+    >>> unread_by(desk, rules).command
     'actum knowledge readers rules user:eve role:staff'
     """
-    found: list[UnreadCollection] = []
-    for each in agents:
-        missing = [caller for caller in each.callers if caller not in readers and caller != f"user:{owner}"]
-        if "all" in readers or collection not in each.collections or (each.callers and not missing):
-            continue
-        has_patterns = any(sign in caller for caller in missing for sign in "*?[")
-        wanted = ["all"] if not each.callers or has_patterns else [*readers, *missing]
-        command = shlex.join(["actum", "knowledge", "readers", collection, *wanted])
-        found.append(UnreadCollection(each.agent, collection, command))
-    return found
+    readers, callers = readers_of(collection), part.callers
+    if callers is None or "all" in readers:
+        return None
+    missing = [each for each in callers if each not in readers and each != f"user:{collection.owner}"]
+    if callers and not missing:
+        return None
+    has_patterns = any(sign in caller for caller in missing for sign in "*?[")
+    wanted = ["all"] if not callers or has_patterns else [*readers, *missing]
+    whose = ["--tenant", tenant] if tenant else []
+    command = shlex.join(["actum", "knowledge", "readers", collection.name, *wanted, *whose])
+    return UnreadCollection(part.name, collection.name, command)

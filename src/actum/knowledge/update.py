@@ -59,8 +59,8 @@ class UpdateReport(Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: the collection.
-        read: how many documents were read.
-        unchanged: how many were as they were.
+        read: how many documents were read and can be found.
+        unchanged: how many of those that can be found were as they were.
         removed: how many have left.
         problems: the documents that can not be found, all of them.
         unjailed: no jail held the process that read the documents.
@@ -112,42 +112,34 @@ async def update(
         raise UsageError("the collection {name!r} has no folder: put its documents by HTTP", name=name)
     try:
         async with journal.claim(f"knowledge:{collection.id}"), reader or JailedReader() as reads:
-            return await _Update(journal, caller, collection, reads, every=every, passages_most=passages_most).run()
+            return await _Update(journal, caller, collection, reads, every, passages_most).run()
     except Busy:
         raise Busy("another update of the collection {name!r} is at work", name=name) from None
 
 
-class _Update:
-    """One update."""
+class _Update(Struct):
+    """One update: what it works with, as in `update`, and what it has done, as in `UpdateReport`."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        caller: CollectionUser,
-        collection: CollectionRow,
-        reader: JailedReader,
-        *,
-        every: bool,
-        passages_most: int | None,
-    ) -> None:
-        self._passages_most = passages_most
-        self._journal = journal
-        self._caller = caller
-        self._collection = collection
-        self._reader = reader
-        self._every = every
-        self._read = self._unchanged = self._removed = 0
+    journal: Journal
+    caller: CollectionUser
+    collection: CollectionRow
+    reader: JailedReader
+    every: bool
+    passages_most: int | None
+    read: int = 0
+    unchanged: int = 0
+    removed: int = 0
 
     async def run(self) -> UpdateReport:
-        stores, tenant = await take_into_use(self._journal), self._caller.tenant
-        where = {"collection": self._collection.id}
+        stores, tenant = await take_into_use(self.journal), self.caller.tenant
+        where = {"collection": self.collection.id}
         known = {each.path: each for each in await stores.find(tenant, DOCUMENTS, where=where)}
-        files = await asyncio.to_thread(_files, self._collection.folder)
+        files = await asyncio.to_thread(_files, self.collection.folder)
         here = {each.kept for each in files}
         for row in known.values():
             if row.path not in here and row.inode != PUT:
-                await drop(self._journal, self._caller, self._collection, row.path)
-                self._removed += 1
+                await drop(self.journal, self.caller, self.collection, row.path)
+                self.removed += 1
         more: list[DocumentProblem] = []
         for file in files:
             try:
@@ -158,36 +150,27 @@ class _Update:
         await stores.transact(tenant, self._note_time)
         rows = await stores.find(tenant, DOCUMENTS, where=where)
         return UpdateReport(
-            name=self._collection.name,
-            read=self._read,
-            unchanged=self._unchanged,
-            removed=self._removed,
+            name=self.collection.name,
+            read=self.read,
+            unchanged=self.unchanged,
+            removed=self.removed,
             problems=(*problems_of(rows), *more),
-            unjailed=not self._reader.is_jailed,
+            unjailed=not self.reader.is_jailed,
         )
 
     def _note_time(self, transaction: Transaction) -> None:
-        row = transaction.get(COLLECTIONS, self._collection.name)
-        if row is not None and row.id == self._collection.id:
-            transaction.put(COLLECTIONS, structs.replace(row, updated_at=self._journal.now()))
+        row = transaction.get(COLLECTIONS, self.collection.name)
+        if row is not None and row.id == self.collection.id:
+            transaction.put(COLLECTIONS, structs.replace(row, updated_at=self.journal.now()))
 
     async def _one(self, file: _File, row: DocumentRow | None) -> None:
-        version = file.version
-        is_same = row is not None and (row.size, row.mtime, row.ctime, row.inode) == (
-            version.size,
-            version.mtime,
-            version.ctime,
-            version.inode,
-        )
-        if row is not None and is_same and not self._every and row.problem not in _READ_AGAIN:
-            self._unchanged += 1
-            return
-        document = await self._document(file, row)
-        if document is None:
-            self._unchanged += 1
-            return
-        await take_in(self._journal, self._caller, self._collection, document, passages_most=self._passages_most)
-        self._read += 1
+        is_same = row is not None and FileVersion.of(row) == file.version and row.problem not in _READ_AGAIN
+        document = None if is_same and not self.every else await self._document(file, row)
+        if document is not None:
+            await take_in(self.journal, self.caller, self.collection, document, passages_most=self.passages_most)
+            self.read += document.page is not None
+        elif row is not None:
+            self.unchanged += not row.problem
 
     async def _document(self, file: _File, row: DocumentRow | None) -> ReadDocument | None:
         """The document of a file, which is not opened where something is wrong already; None where it is as it was."""
@@ -198,13 +181,13 @@ class _Update:
             is_known = row is not None and row.problem == problem
             return None if is_known else ReadDocument(file.kept, "", file.version, problem=problem)
         try:
-            data, version = await asyncio.to_thread(_bytes_of, self._collection.folder, file.path)
+            data, version = await asyncio.to_thread(_bytes_of, self.collection.folder, file.path)
         except (OSError, Unclear, ValueError):
             return ReadDocument(file.kept, "", file.version, problem="unopened")
         if row is not None and row.problem not in _READ_AGAIN and row.digest == digest_of(data):
-            await note_version(self._journal, self._caller, row, version)
+            await note_version(self.journal, self.caller, row, version)
             return None
-        return await read_document(self._reader, file.kept, data, version)
+        return await read_document(self.reader, file.kept, data, version)
 
 
 def problems_of(rows: list[DocumentRow]) -> tuple[DocumentProblem, ...]:

@@ -22,10 +22,10 @@ from ..core.run.record import Ended, Record, Started
 from ..core.stored.word_index import Found, IndexedItem, Space, Terms, WordIndex
 from ..core.stores import RecordPlace, RunView, Transaction
 from . import ranking
-from .latest import EVER, Times, latest
+from .latest import latest
 from .notes import KeptNote, has_forgotten, has_gaps, is_out, notes_of, out_of, where_of
 from .ranking import Occasion
-from .spans import spans_of
+from .spans import EVER, TimeSpan, spans_of
 
 TEXT_CHARS_MAX = 8_000
 """Of a longer text the beginning is indexed."""
@@ -122,8 +122,13 @@ def terms(texts: Sequence[str], occasion: Occasion, run_id: str | None = None) -
     return Terms(weights, occasion.conversation, run_id, occasion.at)
 
 
+def has_topic(question: str) -> bool:
+    """Whether a question has words beside greetings and thanks. Without them no turn and no note is told by itself."""
+    return not _terms_of_greetings().issuperset(terms_of(question))
+
+
 def find(
-    transaction: Transaction, space: Space, question: str, now: datetime, limit: int, times: Times = EVER
+    transaction: Transaction, space: Space, question: str, now: datetime, limit: int, times: TimeSpan = EVER
 ) -> list[Hit]:
     """What answers a question best: turns, and notes that no other note has replaced.
 
@@ -179,7 +184,7 @@ def _terms_of_greetings() -> frozenset[str]:
 
 
 def _notes(
-    transaction: Transaction, space: Space, weights: Mapping[str, float], found: Found, times: Times
+    transaction: Transaction, space: Space, weights: Mapping[str, float], found: Found, times: TimeSpan
 ) -> list[Hit]:
     """The notes that fit, scored as `Found.scores` does, among the turns and the notes."""
     notes, until = notes_of(transaction, space)

@@ -7,7 +7,7 @@ words which were forgotten there are found no more.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from heapq import merge
@@ -26,7 +26,7 @@ from ..core.stores import INTEGERS, Table, Transaction, Value
 from ..core.user import User
 from .feature import FEATURE, take_into_use
 from .index import INDEX, Hit, find
-from .latest import EVER, Times, latest
+from .latest import latest
 from .notes import (
     NOTES,
     NOTES_MAX,
@@ -39,16 +39,20 @@ from .notes import (
     is_out,
     notes_of,
     replaced_at,
+    replaced_by,
     switch,
     where_of,
 )
 from .recall import RecordedTurn, excerpt, plain, read_turns
+from .repeated import without_repeated
+from .spans import EVER, TimeSpan
 
 T = TypeVar("T")
 FOUND_MAX = 50
 _OF_KIND_MAX = 200
 """The most items that are found where one kind is looked for; those of the kind are told."""
-QUOTING_MAX = 500
+_TURNS_AT_ONCE = 500
+_UNDER_WAY = ("running", "waiting", "paused")
 _ID_CHARS_MAX = 200
 _LAST_SIGN = chr(0x10FFFF)
 """No term and no id begins with this sign."""
@@ -139,7 +143,7 @@ async def listed(
     user: User,
     limit: int,
     space: str = "",
-    times: Times = EVER,
+    times: TimeSpan = EVER,
     kind: str = "",
     behind: tuple[float, str] | None = None,
     *,
@@ -164,7 +168,7 @@ async def listed(
     while (wanted := limit - len(found)) > 0:
         look = partial(_latest, user=user, space=space, times=times, kind=kind, behind=behind, limit=wanted)
         rows = await _read(journal, user, look)
-        turns = await read_turns(journal, user, [row.item for row, _ in rows if isinstance(row, IndexedItem)])
+        turns = await _shown(journal, user, [row.item for row, _ in rows if isinstance(row, IndexedItem)])
         for row, until in rows:
             if isinstance(row, KeptNote):
                 found.append(_note(row, until))
@@ -174,6 +178,15 @@ async def listed(
             break
         behind = _place(rows[-1][0])
     return found
+
+
+async def is_on(journal: Journal, user: User, space: str) -> bool:
+    """Whether a memory of a user is on.
+
+    Raises:
+        JournalError: the memory can not be read.
+    """
+    return not await _read(journal, user, lambda each: is_off(each, Space(user.principal, space)))
 
 
 async def spaces_of(journal: Journal, user: User) -> dict[str, bool]:
@@ -190,7 +203,7 @@ async def spaces_of(journal: Journal, user: User) -> dict[str, bool]:
 
 
 async def searched(
-    journal: Journal, user: User, query: str, limit: int, space: str = "", times: Times = EVER, kind: str = ""
+    journal: Journal, user: User, query: str, limit: int, space: str = "", times: TimeSpan = EVER, kind: str = ""
 ) -> list[MemoryItem]:
     """What fits some words best, of what is remembered of a user.
 
@@ -214,15 +227,25 @@ async def searched(
         ]
 
     hits = sorted(await _read(journal, user, look), key=lambda hit: -hit[0].score)
-    turns = await read_turns(journal, user, [hit.item for hit, _ in hits if hit.note is None])
+    turns = await _shown(journal, user, [hit.item for hit, _ in hits if hit.note is None])
     terms = terms_of(query).keys()
     found: list[MemoryItem] = []
     for hit, where in hits:
         if hit.note is not None:
             found.append(_note(hit.note, None, hit.score))
-        elif hit.item in turns:
+        elif hit.item in turns and not _is_found_by_answer(turns[hit.item], terms, hit):
             found.append(_turn(hit.item, turns[hit.item], where, hit.score, lambda text: excerpt(text, terms)))
     return [item for item in found if kind in ("", kind_of(item))][:limit]
+
+
+def _is_found_by_answer(turn: RecordedTurn, terms: Collection[str], hit: Hit) -> bool:
+    """Whether a turn was found by words of an answer that is left out."""
+    return turn.repeats and hit.is_own and terms_of(turn.said).keys().isdisjoint(terms)
+
+
+async def _shown(journal: Journal, user: User, run_ids: Sequence[str]) -> Mapping[str, RecordedTurn]:
+    """The turns of a user that are on record, without answers that may repeat something forgotten."""
+    return await without_repeated(journal, user, await read_turns(journal, user, run_ids))
 
 
 async def named(journal: Journal, user: User, id: str) -> MemoryItem | None:
@@ -234,13 +257,14 @@ async def named(journal: Journal, user: User, id: str) -> MemoryItem | None:
     if len(id) > _ID_CHARS_MAX or not id.isprintable():
         return None
 
-    turns = await read_turns(journal, user, [id])
+    turns = await _shown(journal, user, [id])
 
     def look(transaction: Transaction) -> MemoryItem | None:
         if id in turns:
             where = where_of(Space(user.principal, turns[id].started.space))
             rows = transaction.find(INDEX.items, where={**where, "item": id})
-            return _turn(id, turns[id], rows[0].space, text=str) if rows else None
+            is_there = bool(rows) and not _is_out(transaction, rows[0])
+            return _turn(id, turns[id], rows[0].space, text=str) if is_there else None
         for space in _spaces(transaction, user, ""):
             note = transaction.get(NOTES, space.principal, space.name, id)
             if note is not None and not is_out(transaction, space, id):
@@ -326,10 +350,9 @@ async def forget(
     space: str,
     items: Mapping[str, str],
     put_on_record: Callable[[Mapping[str, str]], Awaitable[None]],
-    *,
-    under_way: str = "",
-) -> list[str]:
-    """Never find turns and notes again, nor the turns in which the words of these notes are.
+) -> dict[str, str]:
+    """Never find turns and notes again, nor the turns in which the words of these notes are, nor what they replaced.
+    Runs that are under way are turns here, too.
 
     Args:
         journal: as for `listed`.
@@ -337,27 +360,21 @@ async def forget(
         space: the memory space.
         items: the turns and notes by their ids; of a note its words, of a turn an empty text.
         put_on_record: is told what is forgotten: the turns, each with its conversation, and the notes.
-        under_way: a run that is not over, and is forgotten as a turn where it says these words.
 
     Returns:
-        What is forgotten: the ids of turns and notes.
+        What is forgotten: the ids of turns and notes, each with the run that says the words.
 
     Raises:
         JournalError: the memory can not be read or written.
     """
     whose, stores = Space(user.principal, space), await take_into_use(journal)
+    notes, _ = await _read(journal, user, lambda each: notes_of(each, whose))
+    older = replaced_by(notes, items)
+    turns = await read_turns(journal, user, [name for name, words in items.items() if not words])
+    dropped = dict.fromkeys([*items, *(note.id for note in older)], "")
+    dropped |= {name: turn.started.conversation for name, turn in turns.items()}
     quotes = [plain(words) for words in items.values() if words]
-    names = [name for name, words in items.items() if not words] + ([under_way] if quotes and under_way else [])
-    for quote in quotes:
-        now = datetime.fromtimestamp(journal.now()).astimezone()
-        look = partial(find, space=whose, question=quote, now=now, limit=QUOTING_MAX)
-        names += [hit.item for hit in await _read(journal, user, look) if hit.note is None]
-    turns = await read_turns(journal, user, list(dict.fromkeys(names)))
-    dropped = dict.fromkeys(items, "") | {
-        name: turn.started.conversation
-        for name, turn in turns.items()
-        if name in items or any(quote in plain(f"{turn.said} {turn.answered}") for quote in quotes)
-    }
+    dropped |= await _turns_with(journal, user, space, quotes)
     await put_on_record(dropped)
 
     def leave(transaction: Transaction) -> None:
@@ -365,7 +382,33 @@ async def forget(
         INDEX.remove(transaction, whose, dropped)
 
     await stores.transact(user.tenant, leave)
-    return list(dropped)
+    said_in = {note.id: note.run_id for note in notes}
+    return {name: said_in.get(name, name) for name in dropped}
+
+
+async def _turns_with(journal: Journal, user: User, space: str, quotes: Sequence[str]) -> dict[str, str]:
+    """The turns in which one of some quotes stands, in what was said or answered, each with its conversation. Every
+    turn is read: the index knows stems of words, and of a long text only the beginning.
+    """
+    if not quotes:
+        return {}
+    where = where_of(Space(user.principal, space))
+    names = await _under_way(journal, user, space)  # first: a run that ends meanwhile is in the index
+    names += await _read(journal, user, lambda each: [row.item for row in each.find(INDEX.items, where=where)])
+    found: dict[str, str] = {}
+    for at in range(0, len(names), _TURNS_AT_ONCE):
+        for name, turn in (await read_turns(journal, user, names[at : at + _TURNS_AT_ONCE])).items():
+            words = plain(f"{turn.said} {turn.answered}")
+            if any(quote in words for quote in quotes):
+                found[name] = turn.started.conversation
+    return found
+
+
+async def _under_way(journal: Journal, user: User, space: str) -> list[str]:
+    """The runs that will be turns of a space when they are over."""
+    runs = await journal.runs(limit=None, tenant=user.tenant, principal=user.principal, status=_UNDER_WAY)
+    turns = await read_turns(journal, user, [run.run_id for run in runs])
+    return [name for name, turn in turns.items() if turn.started.space == space]
 
 
 async def forget_all(
@@ -375,9 +418,10 @@ async def forget_all(
 
     Args and errors are those of `forget`.
     """
-    count = 0
-    while items := await listed(journal, user, QUOTING_MAX, space):
-        count += len(await forget(journal, user, space, {item.id: "" for item in items}, put_on_record))
+    count, names = 0, await _under_way(journal, user, space)
+    while names := names + [item.id for item in await listed(journal, user, _TURNS_AT_ONCE, space)]:
+        count += len(await forget(journal, user, space, dict.fromkeys(names, ""), put_on_record))
+        names = []
     return count
 
 
@@ -424,7 +468,7 @@ def _latest(
     *,
     user: User,
     space: str,
-    times: Times,
+    times: TimeSpan,
     kind: str,
     behind: tuple[float, str] | None,
     limit: int,
@@ -432,15 +476,14 @@ def _latest(
     """Rows as `listed` lists them; a note with the moment at which another one took its place."""
     where = {"principal": user.principal} | ({"space": space} if space else {})
     until = times.until if behind is None else min(times.until, nextafter(behind[0], inf))
-    span, rows = Times(times.since, until), list[Iterator[_Row]]()
+    span, rows = TimeSpan(times.since, until), list[Iterator[_Row]]()
     if kind in ("", "turn"):
         rows.append(_in_order(latest(transaction, INDEX.items, where, span)))
     if kind != "turn":
         notes = latest(transaction, NOTES, where, span)
-        wanted = (note for note in notes if kind in ("", note.kind) and not _is_out(transaction, note))
-        rows.append(_in_order(wanted))
+        rows.append(_in_order(note for note in notes if kind in ("", note.kind)))
     both = merge(*rows, key=_place, reverse=True)
-    left = (row for row in both if behind is None or _place(row) < behind)
+    left = (row for row in both if (behind is None or _place(row) < behind) and not _is_out(transaction, row))
     return [(row, replaced_at(transaction, row) if isinstance(row, KeptNote) else None) for row in islice(left, limit)]
 
 
@@ -454,8 +497,8 @@ def _place(row: _Row) -> tuple[float, str]:
     return row.at, row.id if isinstance(row, KeptNote) else row.item
 
 
-def _is_out(transaction: Transaction, note: KeptNote) -> bool:
-    return is_out(transaction, Space(note.principal, note.space), note.id)
+def _is_out(transaction: Transaction, row: _Row) -> bool:
+    return is_out(transaction, Space(row.principal, row.space), _place(row)[1])
 
 
 def _note(note: KeptNote, until: float | None, score: float = 0.0) -> NoteItem:

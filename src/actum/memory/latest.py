@@ -6,32 +6,19 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import TypeVar
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from ..core.stored.word_index import IndexedItem
 from ..core.stores import INTEGERS, Table, Transaction
 from .notes import KeptNote
+from .spans import EVER, TimeSpan
 
 Dated = TypeVar("Dated", IndexedItem, KeptNote)
 _ROWS_AT_ONCE = 100
 
 
-class Times(Struct, frozen=True):
-    """A span of time, in seconds since 1970: nothing outside is found. The end is not part of the span."""
-
-    since: float = -inf
-    until: float = inf
-
-    def holds(self, at: float) -> bool:
-        """Whether a moment is in the span."""
-        return self.since <= at < self.until
-
-
-EVER = Times()
-
-
 def latest(
-    transaction: Transaction, table: Table[Dated], where: Mapping[str, str], times: Times = EVER
+    transaction: Transaction, table: Table[Dated], where: Mapping[str, str], times: TimeSpan = EVER
 ) -> Iterator[Dated]:
     """Rows of a user, the latest first.
 

@@ -46,17 +46,20 @@ class Memory(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     keep: Annotated[int, Meta(ge=0)] = 2
 
     def __post_init__(self) -> None:
-        if not 0 <= self.recall <= RECALL_MAX:
+        if type(self.recall) is not int or not 0 <= self.recall <= RECALL_MAX:
             raise UsageError(
-                "Memory(recall={recall}): give a number from 0 to {most}", recall=self.recall, most=RECALL_MAX
+                "Memory(recall={recall!r:.80}): give a number from 0 to {most}", recall=self.recall, most=RECALL_MAX
             )
         for name, least in (("runs", 1), ("summary_at", 1), ("keep", 0)):
             value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < least):
+            if (value is not None or name == "keep") and (type(value) is not int or value < least):
                 raise UsageError(
-                    "Memory({name}={value!r}): give a number from {least}", name=name, value=value, least=least
+                    "Memory({name}={value!r:.80}): give a number from {least}", name=name, value=value, least=least
                 )
-        if len(self.space) > SPACE_CHARS_MAX or not self.space.isprintable():
+        for name in ("user", "tools"):
+            if type(value := getattr(self, name)) is not bool:
+                raise UsageError("Memory({name}={value!r:.80}): give True or False", name=name, value=value)
+        if not isinstance(self.space, str) or len(self.space) > SPACE_CHARS_MAX or not self.space.isprintable():
             raise UsageError("Memory(space=...): a space has up to {most} printable characters", most=SPACE_CHARS_MAX)
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.stored.word_index import BY_TIME, Space
-from ..core.stores import RecordPlace, RecordView, Table, Transaction
+from ..core.stores import AMONG_MAX, RecordPlace, RecordView, Table, Transaction, Value
 
 NoteKind = Literal["fact", "preference"]
 NOTE_CHARS_MAX = 1_000
@@ -143,6 +143,18 @@ def notes_of(transaction: Transaction, space: Space) -> tuple[list[KeptNote], Ma
     return left, {note.replaces: note.at for note in reversed(left) if note.replaces}
 
 
+def replaced_by(notes: Collection[KeptNote], ids: Collection[str]) -> list[KeptNote]:
+    """The notes whose place some notes took, one after the other. They do not hold again when these are forgotten."""
+    by_id, found, newer = {note.id: note for note in notes}, dict[str, KeptNote](), list(ids)
+    while newer:
+        note = by_id.get(newer.pop())
+        older = by_id.get(note.replaces) if note is not None else None
+        if older is not None and older.id not in found and older.id not in ids:
+            found[older.id] = older
+            newer.append(older.id)
+    return list(found.values())
+
+
 def replaced_at(transaction: Transaction, note: KeptNote) -> float | None:
     """When another note took the place of a note; None for a note that holds."""
     space = Space(note.principal, note.space)
@@ -165,17 +177,17 @@ def switch(transaction: Transaction, space: Space, at: float, *, on: bool) -> No
 
 def out_of(transaction: Transaction, space: Space, items: Collection[str]) -> set[str]:
     """Those of some turns and notes that were forgotten."""
-    if len(items) <= 1:
-        return {item for item in items if is_out(transaction, space, item)}
-    found = {row.item for row in transaction.find(OUT, where=where_of(space))}
-    found |= {row.item for row in transaction.find(DROPPED, where=where_of(space))}
-    return found.intersection(items)
+    names, found = list(items) if items and has_forgotten(transaction, space) else [], set[str]()
+    for at in range(0, len(names), AMONG_MAX):
+        some: tuple[Value, ...] = tuple(names[at : at + AMONG_MAX])
+        found |= {row.item for row in transaction.find(OUT, where={**where_of(space), "item": some})}
+        found |= {row.item for row in transaction.find(DROPPED, where={**where_of(space), "item": some})}
+    return found
 
 
 def is_out(transaction: Transaction, space: Space, item: str) -> bool:
     """Whether a turn or note was forgotten."""
-    where = {**where_of(space), "item": item}
-    return any(transaction.find(table, where=where, limit=1) for table in (OUT, DROPPED))
+    return transaction.has((OUT, DROPPED), {**where_of(space), "item": item})
 
 
 def dropped_records(space: str, items: Mapping[str, str]) -> list[Dropped]:
@@ -189,13 +201,13 @@ def dropped_records(space: str, items: Mapping[str, str]) -> list[Dropped]:
 
 def has_forgotten(transaction: Transaction, space: Space) -> bool:
     """Whether anything of a memory was forgotten."""
-    return any(transaction.find(table, where=where_of(space), limit=1) for table in (OUT, DROPPED))
+    return transaction.has((OUT, DROPPED), where_of(space))
 
 
 def has_gaps(transaction: Transaction, space: Space, conversation: str) -> bool:
     """Whether something of a conversation was forgotten: what is answered there may repeat it."""
     where = {**where_of(space), "conversation": conversation}
-    return bool(conversation) and any(transaction.find(table, where=where, limit=1) for table in (OUT, DROPPED))
+    return bool(conversation) and transaction.has((OUT, DROPPED), where)
 
 
 def drop(transaction: Transaction, space: Space, items: Mapping[str, str], at: float) -> None:

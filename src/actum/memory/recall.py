@@ -11,7 +11,7 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import accumulate
@@ -21,19 +21,19 @@ from msgspec import Struct, structs
 
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
-from ..core.json import dumps
+from ..core.json import Json, dumps
 from ..core.language.words import is_sign, runs_of, terms_of
 from ..core.run.record import CallCompleted, Ended, Entry, Recalled, Started
 from ..core.stored.word_index import Space
 from ..core.stores import Transaction
 from ..core.user import User
 from .feature import FEATURE, take_into_use
-from .index import INDEX, TEXT_CHARS_MAX, Hit, find, said_by_user, words_of
-from .notes import KeptNote, is_off, notes_of, out_of
+from .index import INDEX, TEXT_CHARS_MAX, Hit, find, has_topic, said_by_user, words_of
+from .notes import NOTES, OFF, KeptNote, is_off, notes_of, out_of, where_of
 
 EXCERPT_CHARS = 300
 TOLD_CHARS = 2_000
-"""So many characters are told of what was found; preferences have as many of their own."""
+"""The most characters that are told of what was found; preferences have as many of their own."""
 PREFERENCES_MAX = 20
 Kind = Literal["turn", "note", "preference"]
 _CANDIDATES = 4
@@ -49,12 +49,38 @@ class RecordedTurn(Struct, frozen=True):
         at: when it began, in seconds since 1970.
         answered: its answer; empty where there is none.
         is_outside: whether an outsider may have written something of what was said there.
+        labels_seen: the labels of values that models had seen before it, and that runs below have seen.
+        labels: the labels of values of its results, which its model may have seen.
+        found: the turns and notes that its model found by `recall`.
+        repeats: whether its answer is left out, since it may repeat something forgotten.
     """
 
     started: Started
     at: float
     answered: str
     is_outside: bool = True
+    labels_seen: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    repeats: bool = False
+
+    @property
+    def answers_told(self) -> tuple[str, ...]:
+        """The runs whose answers its model was told: the turn before, and what it found."""
+        return (*self.found, self.started.previous) if self.started.previous else self.found
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The turns and notes that its model was told in part or whole."""
+        return (*self.answers_told, *(each.id for each in self.started.recalled))
+
+    def seen(self, shows: Callable[[str, str], bool]) -> tuple[str, ...]:
+        """The labels of values that its model has seen, and may have told in its answer.
+
+        Args:
+            shows: as in `core.policy.Ancestor`.
+        """
+        return (*self.labels_seen, *(name for name in self.labels if shows(name, self.started.model)))
 
     @property
     def said(self) -> str:
@@ -83,14 +109,14 @@ async def recall(
     whose = Space(user.principal, space)
 
     def look(transaction: Transaction) -> tuple[list[KeptNote], list[Hit]] | None:
+        if not transaction.has((OFF, NOTES, INDEX.terms), where_of(whose)):
+            return [], []
         if is_off(transaction, whose):
             return None
         notes, until = notes_of(transaction, whose)
-        if not notes and not INDEX.find(transaction, whose, ()).items:
-            return [], []
         wanted = [note for note in notes if note.kind == "preference" and note.id not in until]
         when = datetime.fromtimestamp(journal.now()).astimezone()
-        hits = find(transaction, whose, question, when, most * _CANDIDATES) if most else []
+        hits = find(transaction, whose, question, when, most * _CANDIDATES) if most and has_topic(question) else []
         return wanted[-PREFERENCES_MAX:], hits
 
     read = partial(stores.read, user.tenant, look, caught_up=FEATURE.name, principal=user.principal)
@@ -193,10 +219,19 @@ def _turn(entries: Sequence[Entry]) -> RecordedTurn | None:
     if not isinstance(started, Started):
         return None
     answered = ended.text if ended is not None and ended.status == "done" else ""
-    is_outside = started.outside != () or any(
-        isinstance(record, CallCompleted) and record.result.outside for record in (entry.record for entry in entries)
-    )
-    return RecordedTurn(started, entries[0].at, answered, is_outside)
+    records = [entry.record for entry in entries]
+    results = [record.result for record in records if isinstance(record, CallCompleted)]
+    is_outside = started.outside != () or any(result.outside for result in results)
+    seen = dict.fromkeys([*started.labels_seen, *(name for result in results for name in result.seen)])
+    labels = dict.fromkeys(name for result in results for name in result.labels.values())
+    found = dict.fromkeys(str(item["id"]) for result in results for item in items_found(result.structured))
+    return RecordedTurn(started, entries[0].at, answered, is_outside, tuple(seen), tuple(labels), tuple(found))
+
+
+def items_found(structured: object) -> Sequence[Mapping[str, Json]]:
+    """What `recall` found, by what it answered; nothing of what another tool answered."""
+    items = structured.get("items") if isinstance(structured, dict) else None
+    return [each for each in items if isinstance(each, dict) and "id" in each] if isinstance(items, list) else []
 
 
 def excerpt(text: str, terms: Collection[str]) -> str:

@@ -7,8 +7,9 @@ little. A question about memories asks of the past: `May` is the latest May, `Mo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
+from math import inf
 
 from msgspec import Struct
 
@@ -17,18 +18,17 @@ Days = tuple[date, date]
 
 
 class TimeSpan(Struct, frozen=True):
-    """A span of time.
+    """A span of time, in seconds since 1970. The end is not part of the span."""
 
-    Attributes:
-        begin, end: in seconds since 1970; the end is not part of the span.
-    """
-
-    begin: float
-    end: float
+    since: float = -inf
+    until: float = inf
 
     def holds(self, at: float) -> bool:
         """Whether a moment, in seconds since 1970, is in the span."""
-        return self.begin <= at < self.end
+        return self.since <= at < self.until
+
+
+EVER = TimeSpan()
 
 
 def spans_of(question: str, now: datetime) -> list[TimeSpan]:
@@ -40,7 +40,7 @@ def spans_of(question: str, now: datetime) -> list[TimeSpan]:
 
     >>> from datetime import UTC
     >>> spans = spans_of("What did I say yesterday?", datetime(2026, 11, 27, 9, tzinfo=UTC))
-    >>> [datetime.fromtimestamp(span.begin, UTC).day for span in spans]
+    >>> [datetime.fromtimestamp(span.since, UTC).day for span in spans]
     [26]
     """
     found: list[TimeSpan] = []
@@ -51,8 +51,7 @@ def spans_of(question: str, now: datetime) -> list[TimeSpan]:
                 days = reads(match, now.date())
             except (ValueError, OverflowError):  # 31 February, or a million years ago
                 continue
-            begin, end = (datetime.combine(day, time.min, now.tzinfo).timestamp() for day in days)
-            found.append(TimeSpan(begin, end))
+            found.append(TimeSpan(*(datetime.combine(day, time.min, now.tzinfo).timestamp() for day in days)))
         rest = pattern.sub(" ", rest)
     return found
 
@@ -60,28 +59,12 @@ def spans_of(question: str, now: datetime) -> list[TimeSpan]:
 QUESTION_CHARS_MAX = 2_000
 _Reads = Callable[[re.Match[str], date], Days]
 _DAY = timedelta(days=1)
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_SMALL = {
-    word: number
-    for number, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-    )
-}
-_NUMBERS = _SMALL | {"a": 1, "an": 1, "eleven": 11, "twelve": 12, "couple": 2, "couple of": 2, "few": 3, "several": 4}
+_MONTH = "january|february|march|april|may|june|july|august|september|october|november|december"
+_WEEKDAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_SMALL = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_MONTHS, _WEEKDAYS = _MONTH.split("|"), _WEEKDAY.split("|")
+_NUMBERS = {word: number for number, word in enumerate(_SMALL.split("|"))}
+_NUMBERS |= {"a": 1, "an": 1, "couple": 2, "couple of": 2, "few": 3, "several": 4}
 _HAN_DIGITS = {sign: number for number, sign in enumerate("零一二三四五六七八九")} | {"两": 2, "几": 3}
 
 
@@ -127,116 +110,111 @@ def _ago(number: int, unit: str, today: date) -> Days:
     return _month(today.year - number, 1, 12)
 
 
-def _weekday(name: str, today: date, *, weeks: int | None = None) -> Days:
-    """The latest day of this name before today, or that of a number of weeks ago."""
-    place = (
-        _WEEKDAYS.index(name.casefold())
-        if name.casefold() in _WEEKDAYS
-        else "一二三四五六日".index(name.replace("天", "日"))
-    )
-    if weeks is not None:
-        day = _week(today, weeks)[0] + timedelta(days=place)
-    else:
-        day = today - timedelta(days=(today.weekday() - place - 1) % 7 + 1)
+def _weekday(match: re.Match[str], today: date) -> Days:
+    """The latest day of this name before today."""
+    day = today - timedelta(days=(today.weekday() - _place_in_week(match) - 1) % 7 + 1)
     return day, day + _DAY
 
 
-def _weekend(today: date) -> Days:
+def _weekday_of_last_week(match: re.Match[str], today: date) -> Days:
+    day = _week(today, 1)[0] + timedelta(days=_place_in_week(match))
+    return day, day + _DAY
+
+
+def _place_in_week(match: re.Match[str]) -> int:
+    name = match["weekday"].casefold()
+    return _WEEKDAYS.index(name) if name in _WEEKDAYS else "一二三四五六日".index(name.replace("天", "日"))
+
+
+def _weekend(match: re.Match[str], today: date) -> Days:
     """The latest weekend that has begun before today."""
     saturday = today - timedelta(days=(today.weekday() - 6) % 7 + 1)
     return saturday - _DAY, saturday + 2 * _DAY
 
 
-def _in_month(month: int, year: str | None, today: date) -> Days:
-    if year:
-        return _month(int(year), month)
-    return _month(today.year - (month > today.month), month)
+def _month_named(name: str) -> int:
+    return _MONTHS.index(name.casefold()) + 1 if name.casefold() in _MONTHS else _number(name)
 
 
-def _on_day(month: int, day: int, year: str | None, today: date) -> Days:
+def _in_month(match: re.Match[str], today: date) -> Days:
+    """The month that was meant: of the year that is named, else the latest."""
+    month, said = _month_named(match["month"]), match.groupdict()
+    if said.get("ago"):
+        return _month(today.year - "今去前".index(match["ago"]), month)
+    return _month(int(said["year"]) if said["year"] else today.year - (month > today.month), month)
+
+
+def _on_day(match: re.Match[str], today: date) -> Days:
+    """The day that was meant: of the year that is named, else the latest."""
+    month, day, year = _month_named(match["month"]), _number(match["day"]), match["year"]
     found = date(int(year) if year else today.year, month, day)
     if not year and found > today:
         found = date(today.year - 1, month, day)
     return found, found + _DAY
 
 
-def _rules() -> Iterator[tuple[re.Pattern[str], _Reads]]:
-    """What names a span, and what the span is; what is said more exactly stands first."""
-    number = (
-        rf"\d{{1,3}}|{'|'.join(sorted((each for each in _NUMBERS if each != 'couple'), key=len, reverse=True))}|couple"
-    )
-    month, weekday = "|".join(_MONTHS), "|".join(_WEEKDAYS)
-    year = r"(?:,?\s*(?P<year>(?:19|20)\d\d))"
-    han = "[0-9零一二三四五六七八九十两几]{1,3}"
-    week = "(?:周|星期|礼拜)"
-
-    def english(pattern: str, reads: _Reads) -> tuple[re.Pattern[str], _Reads]:
-        return re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE | re.ASCII), reads
-
-    def chinese(pattern: str, reads: _Reads) -> tuple[re.Pattern[str], _Reads]:
-        return re.compile(pattern), reads
-
-    yield english(r"(\d{4})-(\d\d?)-(\d\d?)", lambda m, today: _on_day(int(m[2]), int(m[3]), m[1], today))
-    yield english(
-        rf"(?P<day>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<month>{month}){year}?",
-        lambda m, today: _on_day(_MONTHS.index(m["month"].lower()) + 1, int(m["day"]), m["year"], today),
-    )
-    yield english(
-        rf"(?P<month>{month}) (?P<day>\d\d?)(?:st|nd|rd|th)?{year}?",
-        lambda m, today: _on_day(_MONTHS.index(m["month"].lower()) + 1, int(m["day"]), m["year"], today),
-    )
-    yield english(
-        rf"(?:in|during|since|last|this|early|late|of|by) (?P<month>{month}){year}?",
-        lambda m, today: _in_month(_MONTHS.index(m["month"].lower()) + 1, m["year"], today),
-    )
-    yield english(
-        rf"(?P<month>{month}){year}", lambda m, today: _month(int(m["year"]), _MONTHS.index(m["month"].lower()) + 1)
-    )
-    yield english(r"in ((?:19|20)\d\d)", lambda m, today: _month(int(m[1]), 1, 12))
-    yield english(
-        rf"(?P<number>(?:a )?(?:{number})) (?P<unit>day|week|month|year)s? (?:ago|back)",
-        lambda m, today: _ago(_number(m["number"]), m["unit"].lower(), today),
-    )
-    yield english(r"(?:the )?day before yesterday", lambda m, today: _ago(2, "day", today))
-    yield english(r"yesterday|last night", lambda m, today: _ago(1, "day", today))
-    yield english(
-        r"today|tonight|this (?:morning|afternoon|evening)|earlier today", lambda m, today: (today, today + _DAY)
-    )
-    yield english(rf"(?:on|last|this past|the) (?P<weekday>{weekday})", lambda m, today: _weekday(m["weekday"], today))
-    yield english(r"(?:last|this past|over the|at the|this) weekend", lambda m, today: _weekend(today))
-    yield english(r"(?:last|past|previous) (week|month|year)", lambda m, today: _ago(1, m[1].lower(), today))
-    yield english(r"this (week|month|year)", lambda m, today: _ago(0, m[1].lower(), today))
-    yield english(r"recently|lately|the other day|these days", lambda m, today: (today - 14 * _DAY, today + _DAY))
-
-    yield chinese(
-        rf"(?:(?P<year>(?:19|20)\d\d)年)?(?P<month>{han})月(?P<day>{han})[日号]",
-        lambda m, today: _on_day(_number(m["month"]), _number(m["day"]), m["year"], today),
-    )
-    yield chinese(
-        rf"(?P<number>{han})个?(?P<unit>天|日|周|星期|礼拜|月|年)(?:以前|之前|前)",
-        lambda m, today: _ago(_number(m["number"]), m["unit"], today),
-    )
-    yield chinese(
-        rf"(?:(?P<year>(?:19|20)\d\d)年|(?P<ago>去|今|前)年)?(?P<month>{han})月(?:份)?",
-        lambda m, today: _in_month(
-            _number(m["month"]), str(today.year - "今去前".index(m["ago"])) if m["ago"] else m["year"], today
-        ),
-    )
-    yield chinese(r"((?:19|20)\d\d)年", lambda m, today: _month(int(m[1]), 1, 12))
-    yield chinese(r"大前天", lambda m, today: _ago(3, "day", today))
-    yield chinese(r"前天", lambda m, today: _ago(2, "day", today))
-    yield chinese(r"昨天|昨晚|昨日|昨夜", lambda m, today: _ago(1, "day", today))
-    yield chinese(r"今天|今早|今晚|今日", lambda m, today: (today, today + _DAY))
-    yield chinese(r"(?:上个?)?周末", lambda m, today: _weekend(today))
-    yield chinese(rf"上上个?{week}", lambda m, today: _ago(2, "week", today))
-    yield chinese(rf"上个?{week}([一二三四五六日天])", lambda m, today: _weekday(m[1], today, weeks=1))
-    yield chinese(rf"上个?{week}", lambda m, today: _ago(1, "week", today))
-    yield chinese(rf"(?:这个?|本){week}", lambda m, today: _ago(0, "week", today))
-    yield chinese(rf"{week}([一二三四五六日天])", lambda m, today: _weekday(m[1], today))
-    yield chinese(r"上个?月", lambda m, today: _ago(1, "month", today))
-    yield chinese(r"(?:这个?|本)月", lambda m, today: _ago(0, "month", today))
-    yield chinese(r"(今|去|前)年", lambda m, today: _ago("今去前".index(m[1]), "year", today))
-    yield chinese(r"最近|近来|前几天|前些天", lambda m, today: (today - 14 * _DAY, today + _DAY))
+def _number_ago(match: re.Match[str], today: date) -> Days:
+    return _ago(_number(match["number"]), match["unit"].lower(), today)
 
 
-_RULES = tuple(_rules())
+def _year(match: re.Match[str], today: date) -> Days:
+    return _month(int(match["year"]), 1, 12)
+
+
+def _lately(match: re.Match[str], today: date) -> Days:
+    return today - 14 * _DAY, today + _DAY
+
+
+def _fixed(number: int, unit: str = "") -> _Reads:
+    """Reads words that say by themselves how long ago; the unit is in the match where none is given."""
+    return lambda match, today: _ago(number, unit or match["unit"].lower(), today)
+
+
+_COUNTED = "|".join(sorted(_NUMBERS, key=len, reverse=True))
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_OF_YEAR = rf"(?:,?\s*{_YEAR})"
+_HAN = "[0-9零一二三四五六七八九十两几]{1,3}"
+_HAN_WEEK = "(?:周|星期|礼拜)"
+_HAN_WEEKDAY = "(?P<weekday>[一二三四五六日天])"
+_TABLE: tuple[tuple[str, _Reads], ...] = (
+    (r"(?P<year>\d{4})-(?P<month>\d\d?)-(?P<day>\d\d?)", _on_day),
+    (rf"(?P<day>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH}){_OF_YEAR}?", _on_day),
+    (rf"(?P<month>{_MONTH}) (?P<day>\d\d?)(?:st|nd|rd|th)?{_OF_YEAR}?", _on_day),
+    (rf"(?:in|during|since|last|this|early|late|of|by) (?P<month>{_MONTH}){_OF_YEAR}?", _in_month),
+    (rf"(?P<month>{_MONTH}){_OF_YEAR}", _in_month),
+    (rf"in {_YEAR}", _year),
+    (rf"(?P<number>(?:a )?(?:\d{{1,3}}|{_COUNTED})) (?P<unit>day|week|month|year)s? (?:ago|back)", _number_ago),
+    (r"(?:the )?day before yesterday", _fixed(2, "day")),
+    (r"yesterday|last night", _fixed(1, "day")),
+    (r"today|tonight|this (?:morning|afternoon|evening)|earlier today", _fixed(0, "day")),
+    (rf"(?:on|last|this past|the) (?P<weekday>{_WEEKDAY})", _weekday),
+    (r"(?:last|this past|over the|at the|this) weekend", _weekend),
+    (r"(?:last|past|previous) (?P<unit>week|month|year)", _fixed(1)),
+    (r"this (?P<unit>week|month|year)", _fixed(0)),
+    (r"recently|lately|the other day|these days", _lately),
+    (rf"(?:{_YEAR}年)?(?P<month>{_HAN})月(?P<day>{_HAN})[日号]", _on_day),
+    (rf"(?P<number>{_HAN})个?(?P<unit>天|日|周|星期|礼拜|月|年)(?:以前|之前|前)", _number_ago),
+    (rf"(?:{_YEAR}年|(?P<ago>去|今|前)年)?(?P<month>{_HAN})月(?:份)?", _in_month),
+    (rf"{_YEAR}年", _year),
+    ("大前天", _fixed(3, "day")),
+    ("前天", _fixed(2, "day")),
+    ("昨天|昨晚|昨日|昨夜", _fixed(1, "day")),
+    ("今天|今早|今晚|今日", _fixed(0, "day")),
+    ("(?:上个?)?周末", _weekend),
+    (f"上上个?{_HAN_WEEK}", _fixed(2, "week")),
+    (f"上个?{_HAN_WEEK}{_HAN_WEEKDAY}", _weekday_of_last_week),
+    (f"上个?{_HAN_WEEK}", _fixed(1, "week")),
+    (f"(?:这个?|本){_HAN_WEEK}", _fixed(0, "week")),
+    (f"{_HAN_WEEK}{_HAN_WEEKDAY}", _weekday),
+    ("上个?月", _fixed(1, "month")),
+    ("(?:这个?|本)月", _fixed(0, "month")),
+    ("今年", _fixed(0, "year")),
+    ("去年", _fixed(1, "year")),
+    ("前年", _fixed(2, "year")),
+    ("最近|近来|前几天|前些天", _lately),
+)
+"""What names a span, and how the span is read; what is said more exactly stands first."""
+_RULES = tuple(
+    (re.compile(rf"\b(?:{words})\b", re.IGNORECASE | re.ASCII) if words.isascii() else re.compile(words), reads)
+    for words, reads in _TABLE
+)

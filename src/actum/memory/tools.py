@@ -8,10 +8,11 @@ other: nothing in it is trusted.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from math import inf
+
+from msgspec import structs, to_builtins
 
 from ..core.call import Problem, ToolCall, ToolResult
 from ..core.errors import InvalidArguments, JournalError, PermissionDenied
@@ -19,18 +20,18 @@ from ..core.event import MemoryKept
 from ..core.interfaces import Context, Journal
 from ..core.json import Json, JsonObject, dumps
 from ..core.language.words import terms_of
+from ..core.policy import shows_none
 from ..core.run.record import Started
 from ..core.stored.word_index import Space
-from ..core.stores import Transaction
 from ..core.tool import Tool
 from ..journal.recording import CallRef, RunState
-from .feature import FEATURE, take_into_use
-from .index import Hit, find, words_of
-from .items import FOUND_MAX, SWITCHED_OFF, NoteItem, forget, keep
-from .latest import Times
+from .feature import take_into_use
+from .index import words_of
+from .items import FOUND_MAX, SWITCHED_OFF, MemoryItem, TurnItem, forget, is_on, keep, searched
 from .memory import Memory
-from .notes import NOTE_CHARS_MAX, Kept, KeptNote, NoteKind, dropped_records, is_off, notes_of
-from .recall import RecordedTurn, excerpt, plain, read_turns
+from .notes import NOTE_CHARS_MAX, Kept, NoteKind, dropped_records, notes_of, replaced_by
+from .recall import RecordedTurn, excerpt, items_found, plain, read_turns
+from .spans import TimeSpan
 
 RECALL, REMEMBER, FORGET = "recall", "remember", "forget_memory"
 FOUND = 5
@@ -132,19 +133,15 @@ class MemoryTools:
         query, limit = str(arguments["query"]), arguments.get("limit", FOUND)
         if not terms_of(query):
             raise _wrong("query", "words that say something", query)
-        times = Times(_day(arguments, "since", -inf), _day(arguments, "until", inf))
-        stores, whose = await take_into_use(journal), Space(context.principal, self._space)
+        times = TimeSpan(_day(arguments, "since", -inf), _day(arguments, "until", inf))
         assert isinstance(limit, int)
-        now = datetime.fromtimestamp(journal.now()).astimezone()
-        look = partial(_found, space=whose, question=query, now=now, limit=limit, times=times)
-        hits = await stores.read(context.tenant, look, caught_up=FEATURE.name, principal=context.principal)
-        if hits is None:
+        if not await is_on(journal, context.user, self._space):
             raise PermissionDenied(SWITCHED_OFF)
-        turns = await read_turns(journal, context.user, [hit.item for hit in hits if hit.note is None])
+        items = await searched(journal, context.user, query, limit, self._space, times)
+        turns = await read_turns(journal, context.user, [item.id for item in items if isinstance(item, TurnItem)])
         if any(turn.is_outside for turn in turns.values()):
             context.brought["recall"] = None  # what was answered there may repeat what an outsider wrote
-        terms = terms_of(query).keys()
-        return {"items": [_item(hit, turns, self._space, terms) for hit in hits if hit.note or hit.item in turns]}
+        return {"items": [_told(_answer_seen(item, turns.get(item.id), context)) for item in items]}
 
     async def _remember(self, arguments: JsonObject, context: Context, journal: Journal) -> Json:
         quote, replaces = " ".join(str(arguments["quote"]).split()), str(arguments.get("replaces", ""))
@@ -164,7 +161,7 @@ class MemoryTools:
         note = await keep(journal, context.user, kept, put_on_record)
         if context.emit is not None and note.id == kept.id:
             context.emit(MemoryKept(note.id, note.said, note.kind, note.space))
-        return _note(note)
+        return _told(note)
 
     async def _forget(self, arguments: JsonObject, context: Context, journal: Journal) -> Json:
         ids = [str(each) for each in arguments["ids"]] if isinstance(arguments["ids"], list) else []
@@ -176,7 +173,8 @@ class MemoryTools:
         notes = (await stores.read(context.tenant, lambda each: notes_of(each, whose)))[0]
         chosen = {note.id: note.said for note in notes if note.id in ids}
         turns = await read_turns(journal, context.user, [each for each in ids if each not in chosen])
-        words = [*chosen.values(), *(turn.said for turn in turns.values())]
+        older = [note.said for note in replaced_by(notes, ids)]
+        words = [*chosen.values(), *older, *(turn.said for turn in turns.values())]
         asked = await context.elicit(f"{_ASKS}\n" + "\n".join(f"- {dumps(excerpt(text, ()))}" for text in words))
         if asked.action != "accept":
             return {"forgotten": []}
@@ -186,19 +184,12 @@ class MemoryTools:
             for record in dropped_records(self._space, dropped):
                 context.note(record)
 
-        dropped = await forget(journal, context.user, self._space, items, put_on_record, under_way=context.run_id)
+        dropped = await forget(journal, context.user, self._space, items, put_on_record)
         return {"forgotten": list(dropped)}
 
 
 WITHOUT_MEMORY = "This run goes without the memory of its user."
 _ASKS = "Forget this for good?"
-
-
-def _found(
-    transaction: Transaction, space: Space, question: str, now: datetime, limit: int, times: Times
-) -> list[Hit] | None:
-    """As `find`; None where the user has switched the memory off."""
-    return None if is_off(transaction, space) else find(transaction, space, question, now, limit, times)
 
 
 async def goes_without_memory(journal: Journal, run_id: str) -> bool:
@@ -245,7 +236,7 @@ def _recalled(state: RunState) -> list[Mapping[str, Json]]:
         for number, calls in state.calls.items()
         for index, call in enumerate(calls)
         if call.name == RECALL and (known := state.outcome(CallRef(number, index))) is not None
-        for item in _items(known[0].structured)
+        for item in items_found(known[0].structured)
     ]
 
 
@@ -255,42 +246,25 @@ def _run_with(quote: str, heard: Mapping[str, Sequence[str]]) -> str:
     return next((run_id for run_id, texts in heard.items() if any(words in plain(text) for text in texts)), "")
 
 
-def _items(structured: object) -> Sequence[Mapping[str, Json]]:
-    items = structured.get("items") if isinstance(structured, dict) else None
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+def _answer_seen(item: MemoryItem, turn: RecordedTurn | None, context: Context) -> MemoryItem:
+    """An item as the model of the run may be told it: without an answer by a model that had seen values which this
+    model may not be told. Of another such answer the run has seen the labels.
+    """
+    if turn is None or not isinstance(item, TurnItem) or not item.answered:
+        return item
+    shows = context.ancestors[-1].shows if context.ancestors else shows_none
+    seen = turn.seen(shows)
+    if not all(shows(name, "") for name in seen):
+        return structs.replace(item, answered="")
+    context.labels_seen.update(dict.fromkeys(seen))
+    return item
 
 
-def _item(hit: Hit, turns: Mapping[str, RecordedTurn], space: str, terms: Collection[str]) -> Json:
-    if hit.note is not None:
-        return _note(hit.note)
-    turn = turns[hit.item]
-    return {
-        "type": "turn",
-        "id": hit.item,
-        "conversation": turn.started.conversation,
-        "agent": turn.started.agent,
-        "space": space,
-        "at": _moment(turn.at),
-        "said": excerpt(turn.said, terms),
-        "answered": excerpt(turn.answered, terms),
-        "score": round(hit.score, 4),
-    }
-
-
-def _note(note: KeptNote | NoteItem) -> Json:
-    return {
-        "type": "note",
-        "id": note.id,
-        "kind": note.kind,
-        "space": note.space,
-        "at": _moment(note.at),
-        "said": note.said,
-        "run": note.run if isinstance(note, NoteItem) else note.run_id,
-    }
-
-
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
+def _told(item: MemoryItem) -> Json:
+    """What a model is told of a turn or a note: with the moment as a person reads it."""
+    at = datetime.fromtimestamp(item.at).astimezone().isoformat(timespec="seconds")
+    told = to_builtins(item) | {"at": at}
+    return {name: value for name, value in told.items() if name not in ("until", "replaces")}
 
 
 def _day(arguments: JsonObject, name: str, otherwise: float) -> float:

@@ -244,6 +244,7 @@ def open_model(
     base_url: str = "",
     timeout_s: float | None = None,
     headers: Mapping[str, str] | None = None,
+    asks_once: bool = False,
     environment: Mapping[str, str] = os.environ,
 ) -> Model:
     """The model that a name stands for. Nothing is sent before its first request.
@@ -268,6 +269,7 @@ def open_model(
             With a bare name it is the address of an OpenAI-compatible endpoint: `open_model("qwen3", base_url=...)`.
         timeout_s: how many seconds the endpoint may be silent; 300 where this is None.
         headers: further HTTP headers of every request.
+        asks_once: a request that fails is not sent again by the model itself.
         environment: where keys and addresses are looked up.
 
     Raises:
@@ -287,7 +289,7 @@ def open_model(
         )
     if isinstance(dialect, ApiDialect) and dialect.name in _RAW:
         dialect = dialect.name
-    connection = Connection(timeout_s=timeout_s, headers=headers or {})
+    connection = Connection(timeout_s=timeout_s, headers=headers or {}, asks_once=asks_once)
     if key or base_url or connection != Connection():
         model, environment = _placed(model, key, base_url, environment)
     if isinstance(model, str) and model.startswith(LOCAL):
@@ -355,6 +357,28 @@ def _placed(
 
 def _at_endpoint(name: str) -> bool:
     return name.startswith(("http://", "https://")) or name.partition(":")[0] in PROVIDERS
+
+
+def is_full_name(name: str) -> bool:
+    """Whether a name says where its model is, as `open_model` reads it, or is that of an installed model. Nothing is
+    opened: a key may still be missing.
+
+    >>> is_full_name("openai:gpt-5-mini"), is_full_name("openai:"), is_full_name("fast")
+    (True, False, False)
+    """
+    if is_place(name):
+        return name.startswith(LOCAL) or bool(name.partition("#")[2])
+    prefix, colon, model = name.partition(":")
+    if prefix in PROVIDERS:
+        return bool(colon and (model or PROVIDERS[prefix].default_model))
+    from . import installed  # noqa: PLC0415  # as in `_open_installed`
+
+    return name == "embedded" or name in installed.installed_names()
+
+
+def is_place(name: str) -> bool:
+    """Whether a name is an address, or leads to files of this machine."""
+    return name.startswith((LOCAL, "http://", "https://"))
 
 
 def _open_installed(name: str) -> Model:

@@ -31,6 +31,7 @@ from ..core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavaila
 from ..core.event import Delta, joined
 from ..core.interfaces import Clock
 from ..core.json import JsonObject
+from ..core.language.sentence import Sentence
 from ..core.message import Reply, UserMessage
 from ..core.model import Request
 from ..core.model_settings import check_headers
@@ -471,26 +472,40 @@ class Endpoint:
             if failure.silent:
                 raise _Silent(f"{self._where}: it did not answer for {self.timeout_s:g} s (timeout_s)") from None
             kind = ModelRejected if failure.lasting else ModelUnavailable
-            raise kind(f"{self._where}: {failure}") from None
+            raise kind("{model}: {why}", model=self._where, why=failure) from None
         except ModelError as error:
-            error.args = (f"{self.name}: {self._without_keys(str(error), request)}{self._about_the_key(error)}",)
+            error.sentence = self._refusal(error, request)
+            error.args = (str(error.sentence),)
             raise
 
-    def _without_keys(self, said: str, request: Request) -> str:
+    def _refusal(self, error: ModelError, request: Request) -> Sentence:
+        """What is wrong, with the name of the model and without keys."""
+        why = self._without_keys(error.sentence, request)
+        if error.status in (401, 403) and self._key_variable and not self._key:
+            return Sentence(
+                "{model}: {why}. No key was sent: set {variable}",
+                model=self.name,
+                why=why,
+                variable=self._key_variable,
+            )
+        return Sentence("{model}: {why}", model=self.name, why=why)
+
+    def _without_keys(self, said: Sentence, request: Request) -> Sentence:
         """What the endpoint said, without the key and the values of further headers: endpoints like to quote them."""
-        for secret in sorted({self._key, *self._further.values(), *request.headers.values()}, key=len, reverse=True):
-            if len(secret) > 5:  # a key of a few letters is a word like EMPTY, for servers that want any
-                said = said.replace(secret, "[key]")
-        return said
+        keys = sorted({self._key, *self._further.values(), *request.headers.values()}, key=len, reverse=True)
+
+        def cleaned(value: object) -> object:
+            for key in keys:
+                if isinstance(value, str) and len(key) > 5:  # a shorter one is a word like EMPTY, where any key will do
+                    value = value.replace(key, "[key]")
+            return self._without_keys(value, request) if isinstance(value, Sentence) else value
+
+        return Sentence(str(cleaned(said.template)), **{name: cleaned(value) for name, value in said.values.items()})
 
     @property
     def _where(self) -> str:
         """The name, with the host that could not be reached."""
         return self.name if self._netloc in self.name else f"{self.name} at {self._netloc}"
-
-    def _about_the_key(self, error: ModelError) -> str:
-        wanted = error.status in (401, 403) and self._key_variable and not self._key
-        return f". No key was sent: set {self._key_variable}" if wanted else ""
 
     async def _listen(self, answer: UpstreamAnswer, request: Request, ear: _Ear) -> Reply:
         decoder = _Fed(self.dialect.decoder(tools=request.tools))

@@ -23,11 +23,12 @@ VARIABLES = ("args", "user", "roles", "agent", "key", "tool", "effects", "now", 
 """What a condition may speak of."""
 
 SOURCE_MAX = 4_000
-"""A condition may have so many characters, and so many loops as `program.LOOPS_MAX` says,"""
+"""The most characters of a condition. It has at most `program.LOOPS_MAX` loops."""
 VALUES_MAX = 1_000
-"""and look at arguments that hold so many values,"""
+"""The most values in the arguments that a condition looks at."""
 DEPTH_MAX = 32
-"""so deep in each other. With what `ExpressionWork` bounds, a condition ends in some 75 ms whatever a model says."""
+"""How deep these values stand in each other at most. With the bounds of `ExpressionWork`, a condition ends in some
+75 ms, whatever a model says."""
 
 _LOCAL: dict[str, Callable[..., object]] = {
     "under": canonical.under,

@@ -17,7 +17,7 @@ from .pattern_work import PatternWork, pattern_work
 VALUES_MAX = 1_000_000
 CHARS_MAX = 20_000_000
 DEPTH_MAX = 200
-"""A value of a node holds at most so many values, so many characters, and values so deep in each other."""
+"""The limits of a value of a node: how many values and characters it holds, and how deep values stand in each other."""
 
 WORK_MAX = 1_500_000
 """An expression may take this many steps of 50 ns: 75 ms, in which a body of a few megabytes is read as JSON."""

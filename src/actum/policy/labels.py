@@ -18,7 +18,7 @@ told as any other text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -155,6 +155,10 @@ class Labelling:
         self.told()
         return tuple(sorted(self._seen))
 
+    def shows(self, name: str, model: str = "") -> bool:
+        """Whether the values of a label may be told to a model; without a name, to the model of the conversation."""
+        return self._label(name).shows(model or self._model)
+
     def told(self) -> Transcript:
         """The conversation as the model is told it. It grows along with the conversation.
 
@@ -273,6 +277,16 @@ class Labelling:
             and any(fnmatchcase(text.lower(), pattern) for pattern in patterns)
             for text in receivers
         )
+
+
+def refused(labels: Mapping[str, Label], names: Iterable[str]) -> str:
+    """The first of some labels that says that a request fails which may not tell its values; empty for none.
+
+    Args:
+        labels: the labels by their names.
+        names: the labels of the values that a request would have told.
+    """
+    return next((name for name in names if labels.get(name, UNKNOWN).otherwise == "refuse"), "")
 
 
 def seen_by(labels: Mapping[str, Label], model: str, results: Sequence[ToolResult]) -> list[str]:

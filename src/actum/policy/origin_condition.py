@@ -19,7 +19,7 @@ Function = Literal["trusted", "from_user"]
 FUNCTIONS: tuple[str, ...] = get_args(Function)
 
 TESTS_MAX = 8
-"""A condition may have so many of these tests."""
+"""The most such tests of one condition."""
 
 _TOKEN = re.compile(
     r"""

@@ -33,34 +33,34 @@ from .common_words import is_common
 from .small_numbers import names_thing, naming_words
 
 ORIGINS_MAX = 8
-"""So many origins of one value are told, those that a policy can rely on first."""
+"""The most origins of one value that are told; those that a policy can rely on come first."""
 TEXTS_MAX = 32
-"""In so many texts at most a value is looked for."""
+"""The most texts in which a value is looked for."""
 PLACES_MAX = 256
-"""At so many places of one text at most."""
+"""The most places of one text at which it is looked for."""
 RUN_WORDS_MIN = 4
-"""So many words of a longer text are looked for together."""
+"""How many words of a longer text are looked for together."""
 BRIEF_WORDS_MAX = 40
 """In a text of more words such a run is looked for only where a sentence begins."""
 LOOKUPS_MAX = 500
-"""So many parts of the values of one call are looked for; what is behind them counts as the model's."""
+"""The most parts of the values of one call that are looked for; the parts behind them count as the model's."""
 PLACES_OF_CALL_MAX = 20_000
-"""For all values of one call so many places are looked at; what is not found by then counts as the model's."""
+"""The most places that are looked at for all values of one call; a value not found by then counts as the model's."""
 CHARACTERS_OF_PLACE = 4_096
-"""So many characters that are gone through count as one more place."""
+"""This number of characters that are gone through counts as one more place."""
 PARTS_CHARACTERS_MAX = 40_000
-"""In so much of a text that stands nowhere as a whole its parts are looked for,"""
+"""The most characters of a text that stands nowhere as a whole, in which its parts are looked for,"""
 SINGLE_WORDS_MAX = 1_000
-"""and so many of its words by themselves; what is behind them is the model's."""
+"""and this number of its words by themselves; the words behind them count as the model's."""
 RAREST_OF_MAX = 100
-"""The rarest of so many words of a value tells in which texts the value may stand."""
+"""The rarest of this number of words of a value tells in which texts the value may stand."""
 LEAVES_MAX = 1_000
-"""Of one call so many values are looked at, lists and objects among them. An argument with more is the model's, too."""
+"""The most values of one call that are looked at, with lists and objects. An argument with more is the model's, too."""
 NUMBER_LENGTH_MAX = 40
 SMALL_NUMBER_MAX = 16
 """A text of more characters is no small number, with whatever is around one."""
 SHORT_WORDS_MAX = 8
-"""In a text of at most so many words each word is looked for by itself; in a longer one, only ids and addresses."""
+"""Each word of a text with at most this number of words is looked for by itself; of a longer one, ids and addresses."""
 
 _HAN = "\u3400-\u9fff"
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")

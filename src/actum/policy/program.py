@@ -25,7 +25,7 @@ BUILT_IN = frozenset(
 """The functions of the library itself."""
 
 LOOPS_MAX = 2
-"""A program may hold so many macros that go through a list."""
+"""The most macros of a program that go through a list."""
 
 _ORDERED, _PUT, _TAKEN = "_ordered", "_put", "_taken"
 _OWN = re.compile(rf"(?<!\w)({_ORDERED}|{_PUT}|{_TAKEN})\s*\(")

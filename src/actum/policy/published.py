@@ -159,7 +159,8 @@ def read_published(text: str) -> ReadDefinition:
 def _problem(told: str) -> TextProblem:
     found = _LINE.search(told)
     line, column = (int(found[1] or found[2]), int(found[3] or 1)) if found is not None else (1, 1)
-    return TextProblem(re.sub(r"\Apolicy(?:, rule \d+|:\d+)?: ", "", told), line, column)
+    message = re.sub(r"\Apolicy(?:, rule \d+|:\d+)?: | \(at line \d+, column \d+\)\Z", "", told)
+    return TextProblem(message, line, column)
 
 
 def policies_differ(old: str, new: str) -> Sequence[DefinitionChange]:

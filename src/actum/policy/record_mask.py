@@ -4,6 +4,9 @@ In the place of a value is `[personal]`, in the result that brought it, and wher
 word for word: in arguments, questions, later results, values of a workflow and the words of the model. A value that a
 model says in other words is not found. A text of fewer than `INSIDE_MIN` characters is masked in its own result alone.
 
+A run may also say values of other runs again: of those before it in the conversation, above it and below it. Which runs
+these are `runs.other_values` finds out.
+
 The record itself stays as it is, and so does its chain: a masked entry keeps the number, the time, the digest and the
 head of the entry. So the chain over what a reader sees still checks.
 """
@@ -11,7 +14,8 @@ head of the entry. So the chain over what a reader sees still checks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Struct, structs
@@ -19,14 +23,17 @@ from msgspec import Struct, structs
 from ..core.call import ToolResult
 from ..core.errors import JournalError
 from ..core.json import Json, dumps
+from ..core.message import Message
 from ..core.run.pending import Pending
-from ..core.run.record import Entry, Record
+from ..core.run.record import ConversationRead, Entry, Record, Started
 from .labels import INSIDE_MIN, UNKNOWN, Label, as_text, each_text, labelled_values, masked
 
+Said = TypeVar("Said", bound=Message)
 MASKED = "[masked]"
 """What a question says in the place of a value that it repeats in part."""
-_MARK = b'"labels":{'
-"""What the stored bytes of a record with a labelled result have in them."""
+_MARKS = (b'"labels":{', b'"labels_seen":[', b'"seen":[')
+"""What the stored bytes of a record have in them that has a labelled result, or tells that models saw labelled values
+elsewhere."""
 SAID = frozenset(
     [
         "arguments",
@@ -81,18 +88,29 @@ class RecordMask:
 
     Args:
         hides: says whether the values of a label are hidden from the reader.
+        declared: the labels that are declared.
+
+    Attributes:
+        hides_any: the values of a declared label are hidden from the reader.
+        replaced: the labels whose values were replaced in what was masked by now.
     """
 
-    def __init__(self, hides: Callable[[str], bool]) -> None:
+    def __init__(self, hides: Callable[[str], bool], declared: Iterable[str] = ()) -> None:
         self._hides = hides
+        self.hides_any = any(map(hides, declared))
+        self.replaced: dict[str, None] = {}
         self._masks: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
         self._has_hidden = False
 
     @property
     def has_hidden(self) -> bool:
-        """Whether the entries so far have a value that is hidden."""
+        """Whether the entries so far have a value that is hidden, or tell that a model saw one elsewhere."""
         return self._has_hidden
+
+    def hides(self, labels: Iterable[str]) -> bool:
+        """Whether the values of one of these labels are hidden from the reader."""
+        return any(map(self._hides, labels))
 
     def of_run(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """The entries of a run as the reader may see them. A value is masked before the result that brought it, too."""
@@ -107,28 +125,51 @@ class RecordMask:
 
     def result(self, result: ToolResult) -> ToolResult:
         """A result of a call by itself, as the reader may see it."""
+        return cast("ToolResult", self._masked(result))
+
+    def _by_field(self, result: ToolResult) -> ToolResult:
         fields = self._hidden(result)
+        self.replaced.update(dict.fromkeys(fields.values()))
         return masked(result, fields, _mask) if fields else result
 
     def value(self, value: Json) -> Json:
         """A value that the record of the run says again, as the reader may see it."""
         return each_text(value, self._without) if self._masks else value
 
+    def message(self, message: Said) -> Said:
+        """A message of the run, or one that repeats values of the run, without the hidden values."""
+        return cast("Said", self._masked(message)) if self._has_hidden else message
+
+    def question(self, asked: Pending) -> Pending:
+        """A question of the run without the hidden values."""
+        return cast("Pending", self._masked(asked)) if self._has_hidden else asked
+
     def _learn(self, entry: Entry) -> None:
         """Take in the hidden values of an entry."""
-        if _MARK not in entry.payload:
+        if not any(mark in entry.payload for mark in _MARKS):
             return
         try:
             record = entry.record
         except JournalError:
             return
+        if isinstance(record, Started | ConversationRead) and self.hides(record.labels_seen):
+            self._has_hidden = True
         for result in _results(record):
-            fields = self._hidden(result)
-            self._has_hidden = self._has_hidden or bool(fields)
-            for name, value in labelled_values(result, fields) if fields else ():
-                for text in _written(value):
-                    if len(text) >= INSIDE_MIN and text not in self._masks:
-                        self._masks[text], self._pattern = _mask(name, value), None
+            self.know(result)
+
+    def know_run(self, entries: Iterable[Entry]) -> None:
+        """Take in the hidden values of another run."""
+        for entry in entries:
+            self._learn(entry)
+
+    def know(self, result: ToolResult) -> None:
+        """Take in the hidden values of a result."""
+        fields = self._hidden(result)
+        self._has_hidden = self._has_hidden or bool(fields) or self.hides(result.seen)
+        for name, value in labelled_values(result, fields) if fields else ():
+            for text in _written(value):
+                if len(text) >= INSIDE_MIN and text not in self._masks:
+                    self._masks[text], self._pattern = _mask(name, value), None
 
     def _hidden(self, result: ToolResult) -> dict[str, str]:
         return {field: name for field, name in result.labels.items() if self._hides(name)}
@@ -146,7 +187,7 @@ class RecordMask:
     def _masked(self, value: object) -> object:
         """A value of a record without the hidden values: results by their fields, texts by what they say."""
         if isinstance(value, ToolResult):
-            value = self.result(value)
+            value = self._by_field(value)
         if isinstance(value, Struct):
             changed = {name: self._masked(getattr(value, name)) for name in value.__struct_fields__ if name in SAID}
             new = structs.replace(value, **changed) if changed else value
@@ -162,8 +203,14 @@ class RecordMask:
         if isinstance(value, bytes):  # the record of a feature
             return dumps(self.value(msgspec.json.decode(value))).encode() if self._masks else value
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return self._masks.get(as_text(value), value)
+            return self._placed(as_text(value)) if as_text(value) in self._masks else value
         return value
+
+    def _placed(self, text: str) -> str:
+        """What is said in the place of a hidden value."""
+        told = self._masks[text]
+        self.replaced[told[1:-1]] = None
+        return told
 
     def _without(self, text: str) -> str:
         if not self._masks:
@@ -171,7 +218,7 @@ class RecordMask:
         if self._pattern is None:
             longest_first = sorted(self._masks, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, longest_first)))
-        return self._pattern.sub(lambda found: self._masks[found[0]], text)
+        return self._pattern.sub(lambda found: self._placed(found[0]), text)
 
 
 def reader_mask(labels: Mapping[str, Label], principal: str = "", roles: Sequence[str] = ()) -> RecordMask:
@@ -182,7 +229,17 @@ def reader_mask(labels: Mapping[str, Label], principal: str = "", roles: Sequenc
         principal: who reads; empty where nobody knows.
         roles: the roles of the reader.
     """
-    return RecordMask(lambda name: not labels.get(name, UNKNOWN).may_read(principal, roles))
+    return RecordMask(lambda name: not labels.get(name, UNKNOWN).may_read(principal, roles), labels)
+
+
+def model_mask(labels: Mapping[str, Label], model: str) -> RecordMask:
+    """A mask for a model that a workflow, or an agent above, tells of values of its run.
+
+    Args:
+        labels: the labels by their names. Values with another label are told to no model.
+        model: the name of the model.
+    """
+    return RecordMask(lambda name: not labels.get(name, UNKNOWN).shows(model), labels)
 
 
 def _mask(name: str, _: Json) -> str:

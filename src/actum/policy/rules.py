@@ -91,7 +91,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
         require: a check that comes first.
         approvers: with `ask`, who may answer, each in a form of `core.approver`: `ada`, `role:boss`, `ada@north`; None
             for anybody.
-        quorum: so many of them have to agree.
+        quorum: how many of them have to agree.
         expires_s: seconds in which they have to; None for the run's default.
         not_self: with `ask`, the person whom the run is on behalf of may not approve. None: that person may, unless
             `quorum` is above one. Where the rule says `not_self` and nobody knows whom the run is on behalf of, the

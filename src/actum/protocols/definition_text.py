@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.definition import BadText, TextProblem
+from ..core.errors import UsageError
 from ..core.json import JsonObject, dumps
-from ..core.toml import read_toml
+from ..core.language.sentence import Sentence
+from ..core.toml import read_toml, toml_place, toml_places
 from .source_text import BYTES_MAX, Place, SourceText, read_text
 
 Kind = TypeVar("Kind", bound=Struct)
@@ -32,13 +34,12 @@ def read_any_text(text: str) -> SourceText:
     if not _TOML.match(text):
         return read_text(text, yaml_bytes_max=BYTES_MAX, aliases=False)
     if len(text.encode("utf-8", "replace")) > BYTES_MAX:
-        raise BadText([TextProblem(f"the text has more than {BYTES_MAX} bytes")])
+        raise BadText([TextProblem(Sentence("the text has more than {most} bytes", most=BYTES_MAX))])
     try:
-        return SourceText(msgspec.to_builtins(read_toml(text)), {}, [])
+        return SourceText(msgspec.to_builtins(read_toml(text)), toml_places(text), [])
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+), column (\d+)", str(error))
-        place = (int(line[1]), int(line[2])) if line else (1, 1)
-        raise BadText([TextProblem(f"this is no TOML: {error}", *place)]) from None
+        why, line, column = toml_place(error)
+        raise BadText([TextProblem(Sentence("this is no TOML: {detail}", detail=why), line, column)]) from None
 
 
 def read_struct(text: str, header: str, kind: type[Kind]) -> Kind:
@@ -54,22 +55,53 @@ def read_struct(text: str, header: str, kind: type[Kind]) -> Kind:
     """
     source = read_any_text(text)
     if not isinstance(source.value, dict):
-        raise BadText([TextProblem("a definition is an object", hint="begin with name: desk")])
+        raise BadText([TextProblem(Sentence("a definition is an object"), hint=Sentence("begin with name: desk"))])
     if source.problems:
         raise BadText(source.problems)
     fields: JsonObject = dict(source.value)
     said = fields.pop("actum", header)
     if said != header:
-        told = f"actum: {str(said)[:60]} is another kind of definition"
-        raise BadText([TextProblem(told, *source.at(("actum",)), f"write {header}", "actum")])
+        told = Sentence("actum: {said} is another kind of definition", said=str(said)[:60])
+        raise BadText([TextProblem(told, *source.at(("actum",)), Sentence("write {header}", header=header), "actum")])
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
+        message: Sentence | str
         message, place, unknown = misfit(error)
         hint = meant_field(unknown, kind.__struct_fields__) if unknown and not place else ""
         if unknown:
-            message, place = f"there is no field {unknown[:60]!r} here", (*place, unknown)
+            message, place = Sentence("there is no field {unknown!r} here", unknown=unknown[:60]), (*place, unknown)
         raise BadText([TextProblem(message, *source.at(place), hint, ".".join(map(str, place)))]) from None
+
+
+def located(problems: Sequence[TextProblem], text: str) -> tuple[TextProblem, ...]:
+    """The same problems, each with the line and column of the place that its path names.
+
+    Args:
+        problems: of the text. Those that have a line already keep it.
+        text: the definition, as it was written.
+
+    >>> [(each.line, each.column) for each in located([TextProblem("?", path="http.url")], "name: a\nhttp:\n  url: b")]
+    [(3, 3)]
+    """
+    if all(each.line > 1 or each.column > 1 or not each.path for each in problems):
+        return tuple(problems)
+    try:
+        source = read_any_text(text)
+    except UsageError:
+        return tuple(problems)
+    inside = source.value.get("function") if isinstance(source.value, dict) else None
+
+    def in_place(problem: TextProblem) -> TextProblem:
+        if problem.line > 1 or problem.column > 1 or not problem.path:
+            return problem
+        place: Place = tuple(int(each) if each.isdigit() else each for each in problem.path.split("."))
+        if isinstance(inside, dict) and place[0] in inside:
+            place = ("function", *place)
+        line, column = source.at(place)
+        return structs.replace(problem, line=line, column=column)
+
+    return tuple(map(in_place, problems))
 
 
 def with_name(text: str, name: str) -> str:

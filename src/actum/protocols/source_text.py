@@ -17,6 +17,7 @@ from msgspec import Struct
 from ..core.definition import BadText, TextProblem
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
+from ..core.language.sentence import Sentence
 
 BYTES_MAX = 1_000_000
 YAML_BYTES_MAX = 128 * 1024
@@ -77,20 +78,22 @@ def read_text(text: str | bytes, *, yaml_bytes_max: int = YAML_BYTES_MAX, aliase
     """
     size = len(text) if isinstance(text, bytes) or len(text) > BYTES_MAX else len(text.encode("utf-8", "replace"))
     if size > BYTES_MAX:
-        raise BadText([TextProblem(f"the text has more than {BYTES_MAX} bytes")])
+        raise BadText([TextProblem(Sentence("the text has more than {most} bytes", most=BYTES_MAX))])
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise BadText([TextProblem(f"the text is not UTF-8, at byte {error.start}")]) from None
+            raise BadText([TextProblem(Sentence("the text is not UTF-8, at byte {at}", at=error.start))]) from None
     if too_deep := _OPENINGS.search(text):  # the parser itself would look at each of them many times
         line = text.count("\n", 0, too_deep.start()) + 1
-        raise BadText([TextProblem(f"the text is more than {DEPTH_MAX} deep", line)])
+        raise BadText([TextProblem(Sentence("the text is more than {most} deep", most=DEPTH_MAX), line)])
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         return _JsonText(text.lstrip("\ufeff")).read()
     if size > yaml_bytes_max:
-        told = f"the text is YAML and has more than {yaml_bytes_max} bytes"
-        raise BadText([TextProblem(told, hint=f"write the definition as JSON, of at most {BYTES_MAX} bytes")])
+        told = Sentence("the text is YAML and has more than {most} bytes", most=yaml_bytes_max)
+        raise BadText(
+            [TextProblem(told, hint=Sentence("write the definition as JSON, of at most {most} bytes", most=BYTES_MAX))]
+        )
     return _read_yaml(text, aliases=aliases)
 
 
@@ -132,9 +135,9 @@ def _read_yaml(text: str, *, aliases: bool) -> SourceText:
         mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise BadText([TextProblem(f"this is no YAML: {what}", line, column)]) from None
+        raise BadText([TextProblem(Sentence("this is no YAML: {detail}", detail=what), line, column)]) from None
     except RecursionError:
-        raise BadText([TextProblem(f"the text is more than {DEPTH_MAX} deep")]) from None
+        raise BadText([TextProblem(Sentence("the text is more than {most} deep", most=DEPTH_MAX))]) from None
 
 
 def _kind(event: _YamlEvent) -> str:
@@ -144,8 +147,10 @@ def _kind(event: _YamlEvent) -> str:
 def _without_aliases(events: Iterable[_YamlEvent]) -> Iterator[_YamlEvent]:
     for event in events:
         if _kind(event) == "Alias":
-            mark, told = event.start_mark, f"the alias *{event.anchor} is not read here"
-            raise BadText([TextProblem(told, mark.line + 1, mark.column + 1, "write what the alias stands for")])
+            mark, told = event.start_mark, Sentence("the alias *{anchor} is not read here", anchor=event.anchor)
+            raise BadText(
+                [TextProblem(told, mark.line + 1, mark.column + 1, Sentence("write what the alias stands for"))]
+            )
         yield event
 
 
@@ -165,7 +170,9 @@ def _safe_events(events: Iterable[_YamlEvent]) -> Iterator[_YamlEvent]:
             open_.append((event.anchor, total, size))
             total += 1
             if len(open_) > DEPTH_MAX:
-                raise BadText([TextProblem(f"the text is more than {DEPTH_MAX} deep", line, column)])
+                raise BadText(
+                    [TextProblem(Sentence("the text is more than {most} deep", most=DEPTH_MAX), line, column)]
+                )
         elif kind in ("MappingEnd", "SequenceEnd"):
             anchor, values_before, size_before = open_.pop()
             if anchor:
@@ -177,13 +184,17 @@ def _safe_events(events: Iterable[_YamlEvent]) -> Iterator[_YamlEvent]:
                 sizes[event.anchor] = (1, len(event.value))
         elif kind == "Alias":
             if event.anchor not in sizes:
-                raise BadText([TextProblem(f"the alias *{event.anchor} stands for nothing", line, column)])
+                raise BadText(
+                    [TextProblem(Sentence("the alias *{anchor} stands for nothing", anchor=event.anchor), line, column)]
+                )
             total += sizes[event.anchor][0]
             size += sizes[event.anchor][1]
         if total > VALUES_MAX:
-            raise BadText([TextProblem(f"the text stands for more than {VALUES_MAX} values", line, column)])
+            raise BadText(
+                [TextProblem(Sentence("the text stands for more than {most} values", most=VALUES_MAX), line, column)]
+            )
         if size > REPEATED_BYTES_MAX:
-            told = f"the text stands for more than {REPEATED_BYTES_MAX} bytes"
+            told = Sentence("the text stands for more than {most} bytes", most=REPEATED_BYTES_MAX)
             raise BadText([TextProblem(told, line, column)])
         yield event
 
@@ -206,7 +217,7 @@ class _YamlText:
             if kind == "DocumentStart":
                 self._documents += 1
                 if self._documents > 1:
-                    raise BadText([TextProblem("the text holds more than one document", *where)])
+                    raise BadText([TextProblem(Sentence("the text holds more than one document"), *where)])
             elif kind in ("MappingStart", "SequenceStart"):
                 place = self._next_place(where)
                 value: JsonObject | list[Json] = {} if kind == "MappingStart" else []
@@ -239,7 +250,7 @@ class _YamlText:
     def _scalar(self, event: _YamlEvent, where: tuple[int, int]) -> Json:
         text, frame = event.value, self._stack[-1] if self._stack else None
         if event.tag is not None and str(event.tag) not in ("!", "tag:yaml.org,2002:str"):
-            self._problems.append(TextProblem(f"the tag {event.tag} is not used here", *where))
+            self._problems.append(TextProblem(Sentence("the tag {tag} is not used here", tag=event.tag), *where))
         if frame is not None and isinstance(frame.value, dict) and frame.key is None:
             return text  # a name
         return text if not event.implicit[0] else plain_scalar(text)
@@ -255,10 +266,16 @@ class _YamlText:
             frame.value.append(value)
         elif frame.key is None:
             if not isinstance(value, str):
-                raise BadText([TextProblem("a name is a text, and no list or object", *where)])
+                raise BadText([TextProblem(Sentence("a name is a text, and no list or object"), *where)])
             frame.key = value
             if value in frame.value:
-                self._problems.append(TextProblem(f"the name {value!r} stands twice", *where, "leave one of them out"))
+                self._problems.append(
+                    TextProblem(
+                        Sentence("the name {name!r} stands twice", name=value),
+                        *where,
+                        Sentence("leave one of them out"),
+                    )
+                )
             self._places[(*frame.place, value)] = where
         else:
             frame.value[frame.key] = value
@@ -293,7 +310,7 @@ class _JsonText:
     def read(self) -> SourceText:
         value, at = self._value(self._skip(0), ())
         if self._skip(at) != len(self._text):
-            raise self._bad("nothing may stand behind the end", self._skip(at))
+            raise self._bad(Sentence("nothing may stand behind the end"), self._skip(at))
         return SourceText(value, self._places, self._problems)
 
     def _where(self, at: int) -> tuple[int, int]:
@@ -303,8 +320,10 @@ class _JsonText:
             low, high = (middle, high) if self._lines[middle] <= at else (low, middle)
         return low + 1, at - self._lines[low] + 1
 
-    def _bad(self, message: str, at: int) -> BadText:
-        return BadText([TextProblem(f"this is no JSON: {message}", *self._where(min(at, len(self._text))))])
+    def _bad(self, message: Sentence | str, at: int) -> BadText:
+        return BadText(
+            [TextProblem(Sentence("this is no JSON: {detail}", detail=message), *self._where(min(at, len(self._text))))]
+        )
 
     def _skip(self, at: int) -> int:
         found = _SPACE.match(self._text, at)
@@ -312,7 +331,9 @@ class _JsonText:
 
     def _value(self, at: int, place: Place) -> tuple[Json, int]:
         if len(place) > DEPTH_MAX:
-            raise BadText([TextProblem(f"the text is more than {DEPTH_MAX} deep", *self._where(at))])
+            raise BadText(
+                [TextProblem(Sentence("the text is more than {most} deep", most=DEPTH_MAX), *self._where(at))]
+            )
         self._places.setdefault(place, self._where(at))
         sign = self._text[at : at + 1]
         if sign == "{":
@@ -325,14 +346,14 @@ class _JsonText:
             return _WORDS[word[0]], word.end()
         number = _NUMBER.match(self._text, at)
         if number is None or len(number[0]) > 400:
-            raise self._bad("a value is expected", at)
+            raise self._bad(Sentence("a value is expected"), at)
         return (float if number[1] or number[2] else int)(number[0]), number.end()
 
     def _string(self, at: int) -> tuple[str, int]:
         try:
             text, end = scanstring(self._text, at + 1, True)
         except ValueError as error:
-            raise self._bad(str(error).partition(":")[0], at) from None
+            raise self._bad(str(error).partition(":")[0].removesuffix(" at"), at) from None
         return str(text), int(end)
 
     def _object(self, at: int, place: Place) -> tuple[JsonObject, int]:
@@ -342,16 +363,20 @@ class _JsonText:
             return value, at + 1
         while True:
             if self._text[at : at + 1] != '"':
-                raise self._bad("a name in quotes is expected", at)
+                raise self._bad(Sentence("a name in quotes is expected"), at)
             begin = at
             name, at = self._string(at)
             if name in value:
                 where = self._where(begin)
-                self._problems.append(TextProblem(f"the name {name!r} stands twice", *where, "leave one of them out"))
+                self._problems.append(
+                    TextProblem(
+                        Sentence("the name {name!r} stands twice", name=name), *where, Sentence("leave one of them out")
+                    )
+                )
             self._places[(*place, name)] = self._where(begin)
             at = self._skip(at)
             if self._text[at : at + 1] != ":":
-                raise self._bad("a colon is expected", at)
+                raise self._bad(Sentence("a colon is expected"), at)
             value[name], at = self._value(self._skip(at + 1), (*place, name))
             at, is_end = self._next(at, "}")
             if is_end:
@@ -375,5 +400,5 @@ class _JsonText:
         if sign == end:
             return at + 1, True
         if sign != ",":
-            raise self._bad(f"a comma or {end!r} is expected", at)
+            raise self._bad(Sentence("a comma or {end!r} is expected", end=end), at)
         return self._skip(at + 1), False

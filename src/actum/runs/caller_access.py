@@ -21,6 +21,10 @@ ACCESS_REVOKED = "access_revoked"
 """The reason of a run that was stopped because its caller may not have it any more."""
 
 
+AGE_S = 0.2
+"""A run that has been looked at before may be looked at by what was known this many seconds ago."""
+
+
 class RevokedKeys:
     """The revoked keys of a journal, held in memory. Before each look the journal tells the number of its changes,
     which costs no round trip; where that number is another one, the keys are read anew.
@@ -30,17 +34,18 @@ class RevokedKeys:
         self._revoked: Mapping[str, Key] = {}
         self._as_of: tuple[KeyStore, int] | None = None
 
-    async def find(self, store: KeyStore, id: str) -> Key | None:
+    async def find(self, store: KeyStore, id: str, age_s: float) -> Key | None:
         """The revoked key of this id; None where there is none.
 
         Args:
             store: the keys of the journal.
             id: of the key.
+            age_s: what another process revoked within these seconds need not be known yet.
 
         Raises:
             JournalError: nobody can tell now.
         """
-        changes = store.changes()
+        changes = store.changes(age_s)
         if changes is None:
             key = await store.find(id)
             return key if key is not None and key.was_revoked else None
@@ -69,10 +74,12 @@ class CallerAccess:
         asked = (inputs.lets_in, *(above.lets_in for above in inputs.ancestors))
         self._lets_in = [lets_in for lets_in in asked if lets_in is not None]
         self._revoked = revoked
+        self._age_s = 0.0
         self.can_be_lost = self._store is not None or bool(self._lets_in)
 
     async def is_lost(self) -> bool:
-        """Whether the run may not go on.
+        """Whether the run may not go on. What another process revoked is known to the first look at once, and to the
+        further ones after `AGE_S`.
 
         Raises:
             JournalError: nobody can tell now.
@@ -81,6 +88,7 @@ class CallerAccess:
             return True
         if self._store is None:
             return False
-        key = await self._revoked.find(self._store, self._key_id)
+        key = await self._revoked.find(self._store, self._key_id, self._age_s)
+        self._age_s = AGE_S
         # The id may be that of a program at an issuer of tokens, which has nothing to do with a key of this name.
         return key is not None and User(key.tenant, key.principal or key.id) == self._user

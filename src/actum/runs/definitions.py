@@ -11,7 +11,9 @@ from collections.abc import Awaitable, Callable
 from ..core.definition import BadText, NameTaken, ReadDefinition, TextProblem
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
+from ..core.process.worker_thread import off_loop
 from ..core.stored.definitions import Canary, Publication, PublicationInUse, StaleDraft, no_draft, no_publication
+from ..protocols.definition_text import located
 from .administration import put_on_record
 
 Check = Callable[[str, str], Awaitable[ReadDefinition]]
@@ -68,10 +70,13 @@ class Publisher:
             BadText: something is wrong with the text, or the text has another name.
         """
         self.check_name(name)
-        read = await self._check(name, text)
-        if read.name and read.name != name:
-            told = f"the definition is called {read.name!r}, and not {name!r}"
-            raise BadText([TextProblem(told, hint=f"write name: {name}", path="name")])
+        try:
+            read = await self._check(name, text)
+            if read.name and read.name != name:
+                told = f"the definition is called {read.name!r}, and not {name!r}"
+                raise BadText([TextProblem(told, hint=f"write name: {name}", path="name")])
+        except BadText as bad:
+            raise type(bad)(await off_loop(len(text), located, bad.problems, text)) from None
         return read
 
     async def publish(

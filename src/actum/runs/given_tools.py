@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol, TypeAlias
 
+from ..call.resolve import COMPILED_MAX
 from ..core.errors import UsageError
 from ..core.interfaces import Toolset
 from ..core.tool import Tool
@@ -27,13 +28,16 @@ def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
     """Toolsets and bare definitions; all functions together make one toolset.
 
     Raises:
-        UsageError: what was given is no list of these, or something is wrong with a declaration.
+        UsageError: what was given is no list of these, or something is wrong with a declaration. With more than
+            `COMPILED_MAX` declarations, what is wrong with a schema is told at the first call of its tool.
     """
     if isinstance(tools, str) or not isinstance(tools, Iterable):
         raise UsageError("tools=: give a list, as in tools=[my_function]; this is {kind}", kind=_kind(tools))
     functions: list[Callable[..., object] | FunctionTool] = []
     toolsets: list[Toolset] = []
     bare: list[Tool] = []
+    tools = list(tools)
+    compiles = sum(isinstance(item, Mapping) for item in tools) <= COMPILED_MAX
     for item in tools:
         framework = _framework_of(item)
         if framework:
@@ -42,7 +46,7 @@ def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
             # Here, since most programs declare no tool, and places of tools load what sends requests.
             from ..toolsets.declared.places import given_declaration  # noqa: PLC0415
 
-            item = given_declaration(item)  # noqa: PLW2901  # what it declares stands for it
+            item = given_declaration(item, compiles=compiles)  # noqa: PLW2901  # what it declares stands for it
         if isinstance(item, Tool):
             bare.append(item)
         elif isinstance(item, FunctionTool):

@@ -53,6 +53,7 @@ from ..core.under_way import call_under_way
 from ..core.user import User
 from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.kept_tools import keep_tools, kept_tools
+from ..journal.kept_uses import put_beginning
 from ..journal.memory import MemoryJournal
 from ..journal.recording import CallRef, RunState
 from ..journal.secrets import write_answer, write_request
@@ -677,9 +678,7 @@ class Runner:
     async def start(self, run_id: str, started: Started, setting: Setting) -> RunState:
         """Put the beginning of a run on record. The caller has claimed the run."""
         keep_tools(setting.journal, *await self.shown_first(setting.journal, Facts.of(started)))
-        state = RunState()
-        state.take(setting.journal.append(run_id, started), started)
-        return state
+        return put_beginning(started, run_id, setting.journal)
 
     @asynccontextmanager
     async def taken_up(

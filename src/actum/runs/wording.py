@@ -5,6 +5,7 @@ Sentences for users are entries of the catalogue. Sentences for models are in th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..core.call import ToolCall, ToolResult
@@ -102,20 +103,19 @@ _SENTENCES = {
             "which you write them. Do not put a reference inside a longer text."
         ),
         "mark": (
-            "Where you say what documents or results of tools say, make a reference of the words there by `quote`, "
+            "Where you say what documents or results of tools say, make a reference of the words there by `{quote}`, "
             "letter for letter, and write its number, such as [1], behind your words that it backs, in each paragraph "
             "and each item of a list."
         ),
         "strict": (
-            "Answer only from the documents: search, open pages, and make a reference of each statement by `quote`, "
+            "Answer only from the documents: search, open pages, and make a reference of each statement by `{quote}`, "
             "letter for letter. Write the number of the reference, such as [1], behind the words that it backs, in "
             "each paragraph and each item of a list. Say nothing that no quote backs. Numbers stand in the quotes. No "
             "greeting, no summary."
         ),
         "attached": "A document that came with the question, {source}:\n{text}",
-        "attached_part": (
-            "The beginning of a document that came with the question, {source}:\n{text}\n[`search` finds more]"
-        ),
+        "attached_part": "The beginning of a document that came with the question, {source}:\n{text}",
+        "attached_search": "[`{search}` finds more]",
         "output": (
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
@@ -154,15 +154,16 @@ _SENTENCES = {
             '"${1}" 表示整个结果。调用按书写顺序从 1 开始编号。不要把引用写在更长的文字中间。'
         ),
         "mark": (
-            "凡是取自文档或工具结果的内容，都用 `quote` 逐字引用，并在它所支持的文字后面写上引用的编号，例如 [1]，"
+            "凡是取自文档或工具结果的内容，都用 `{quote}` 逐字引用，并在它所支持的文字后面写上引用的编号，例如 [1]，"
             "每个段落、每个列表项都要有。"
         ),
         "strict": (
-            "只根据文档回答：先搜索，打开页面，再用 `quote` 逐字引用每一个说法。在它所支持的文字后面写上引用的编号，"
+            "只根据文档回答：先搜索，打开页面，再用 `{quote}` 逐字引用每一个说法。在它所支持的文字后面写上引用的编号，"
             "例如 [1]，每个段落、每个列表项都要有。没有引文支持的话不要说。数字要出现在引文里。不要问候，不要总结。"
         ),
         "attached": "随问题附上的文档，{source}：\n{text}",
-        "attached_part": "随问题附上的文档的开头，{source}：\n{text}\n[用 `search` 查找其余内容]",
+        "attached_part": "随问题附上的文档的开头，{source}：\n{text}",
+        "attached_search": "[用 `{search}` 查找其余内容]",
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
         "call_demanded": "请现在调用{tool}：接下来必须先调用工具，然后才能回答。",
         "any_tool": "一个工具",
@@ -200,9 +201,9 @@ def developers_words(started: Started) -> str:
     told, phrases = started.instructions, Phrases.for_text(started.question)
     if started.answer_schema is not None:
         told = told.removesuffix(phrases.output(dumps(started.answer_schema)))
-    for added in filter(None, (phrases.references(), phrases.cite(started.cite))):
-        told = told.replace(added, "")
-    return told
+    told = told.replace(phrases.references(), "")
+    how_to_cite = re.escape(phrases.cite(started.cite, "\0")).replace("\0", "[^`]*")  # the tool has any name
+    return re.sub(how_to_cite, "", told) if started.cite else told
 
 
 class Phrases:
@@ -302,13 +303,18 @@ class Phrases:
         """Tell the model how calls of one reply use each other's results."""
         return self._sentences["references"]
 
-    def cite(self, mode: str) -> str:
-        """Tell the model how it cites; empty for a model that does not."""
-        return self._sentences[mode] if mode else ""
+    def cite(self, mode: str, quote: str) -> str:
+        """Tell the model how it cites, by the tool of this name; empty for a model that does not."""
+        return self._sentences[mode].format(quote=quote) if mode else ""
 
-    def attached(self, source: str, text: str, *, is_whole: bool) -> str:
+    def attached(self, source: str, text: str) -> str:
         """Tell the model a document that came with a question."""
-        return self._sentences["attached" if is_whole else "attached_part"].format(source=source, text=text)
+        return self._sentences["attached"].format(source=source, text=text)
+
+    def attached_part(self, source: str, text: str, search: str) -> str:
+        """Tell the model the beginning of a document, and the tool that finds the rest; empty where no tool does."""
+        told = self._sentences["attached_part"].format(source=source, text=text)
+        return f"{told}\n{self._sentences['attached_search'].format(search=search)}" if search else told
 
     def no_source(self) -> str:
         """Tell the user that an answer names no source at all."""

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.language.sentence import Sentence
 from ..transport.egress import Egress
 from .backend import JailBackend, backend_named
 from .jail import Jail, JailLimits
@@ -25,7 +26,7 @@ from .probe_targets import ProbeTargets
 from .process import JailedCommand, JailedProcess
 
 NEEDED = ("read", "write", "network", "signal")
-INSTEAD = (
+INSTEAD = Sentence(
     "nothing is run that is not held. Use Linux 5.13 or newer, with Landlock, on x86_64 or aarch64. An MCP server runs "
     "without a jail if you add it with --no-jail"
 )

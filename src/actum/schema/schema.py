@@ -197,17 +197,15 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, fore
         document = held_to_patterns(document, foreign=foreign)
         validator = _validator(document, None if blanks else kinds)
     except ValidationError as error:
-        raise BadTool(
-            "{where}: {tell_bad_schema}", where=where, tell_bad_schema=_tell_bad_schema(error, schema)
-        ) from None
+        raise BadTool("{where}: {detail}", where=where, detail=_tell_bad_schema(error, schema)) from None
     except BadTool:
         raise
     except RecursionError:
         raise BadTool("{where}: the schema is nested too deep", where=where) from None
     except (ValueError, TypeError) as error:
-        raise BadTool("{where}: the schema is not JSON ({why})", where=where, why=str(error)[:100]) from None
+        raise BadTool("{where}: the schema is not JSON ({detail})", where=where, detail=str(error)[:100]) from None
     if kinds.bad:
-        raise BadTool("{where}: {bad}", where=where, bad=kinds.bad[0])
+        raise BadTool("{where}: {detail}", where=where, detail=kinds.bad[0])
     depth = depth_of(schema)
     if depth is not None and (deeper := depth_of(schema, apart=True)) != depth:
         document, depth = told_apart(document), deeper

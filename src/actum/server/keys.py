@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -67,6 +67,7 @@ async def make_key(
     speaks_for: Literal["", "user", "program"] = "",
     hang_up: Literal["", "end"] = "",
     personal: bool = False,
+    known: Collection[str] | None = None,
     clock: Clock | None = None,
 ) -> MadeKey:
     """Make a key, keep it beside a journal, and put on record who did so.
@@ -78,19 +79,29 @@ async def make_key(
         by_key: the id of the key with which `by` showed who they are; empty at a terminal.
         user: whose calls the key makes; the name of the key when empty.
         roles, tenant, scopes, tools, models, agents, expires_at, speaks_for, hang_up, personal: as in `Key`.
+        known: the scopes that the servers of the journal ask for, which catches a typing error. A scope with a colon
+            is the operator's own, for `actum mcp serve --scope`, and is not looked up. None: every scope is accepted.
         clock: the time.
 
     Returns:
         The key with its text, which is kept nowhere.
 
     Raises:
-        UsageError: the name is taken, or something is not well-formed.
+        UsageError: the name is taken, a scope is unknown, or something is not well-formed.
         JournalError: the key could not be written.
     """
     now = (clock or SystemClock()).now()
     for scope in scopes:
         if not _SCOPE.fullmatch(scope):
             raise UsageError("the scope {scope!r}: a scope is one word, without blanks and quotes", scope=scope)
+        if known is not None and scope not in known and ":" not in scope:
+            raise UsageError(
+                "there is no scope {scope!r} here; there are: {known}. A scope of your own, for `actum mcp serve "
+                "--scope`, has a colon, such as {example}",
+                example="files:read",
+                scope=scope,
+                known=", ".join(known),
+            )
     for what, words in {"user": [user] if user else [], "tenant": [tenant] if tenant else [], "role": roles}.items():
         for word in words:
             if not word.strip() or not word.isprintable() or len(word) > _TEXT_MAX:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
 from math import inf
 from typing import Final, cast
 
@@ -49,44 +50,60 @@ class Metrics:
     """The counts of one server, or of one worker.
 
     Args:
-        models: the names of models and of upstreams as they stand in the settings.
+        models: the names of models and of upstreams as they stand in the settings; or a mapping of the names that
+            records say to those of the settings, where they differ, as for a model that is named by its address.
 
     Attributes:
         under_way: how many requests have begun and are not over.
     """
 
-    def __init__(self, models: Collection[str] = ()) -> None:
-        self._models = frozenset(models)
+    def __init__(self, models: Collection[str] | Mapping[str, str] = ()) -> None:
+        self._models = models if isinstance(models, Mapping) else {name: name for name in models}
         self._asks: dict[str, str] = {}
         self._registry = of = CollectorRegistry()
-        self._requests = Counter(
-            "actum_http_requests_total", "Requests that are over.", ("route", "method", "status"), registry=of
+        # `labels` looks a series up under a lock, in some microseconds, and each request needs eight of them.
+        self._requests = cache(
+            Counter(
+                "actum_http_requests_total", "Requests that are over.", ("route", "method", "status"), registry=of
+            ).labels
         )
         self.under_way = Gauge("actum_http_requests_under_way", "Requests under way.", registry=of)
-        self._request_s = Histogram(
-            "actum_http_request_seconds",
-            "How long requests took, streams included.",
-            ("route",),
-            registry=of,
-            buckets=BOUNDS_S,
+        self._request_s = cache(
+            Histogram(
+                "actum_http_request_seconds",
+                "How long requests took, streams included.",
+                ("route",),
+                registry=of,
+                buckets=BOUNDS_S,
+            ).labels
         )
         self._runs_started = Counter("actum_runs_started_total", "Runs that began.", registry=of)
-        self._runs_ended = Counter("actum_runs_ended_total", "Runs that ended or paused.", ("status",), registry=of)
-        self._calls = Counter("actum_calls_total", "Calls of tools by outcome.", ("outcome",), registry=of)
+        self._runs_ended = cache(
+            Counter("actum_runs_ended_total", "Runs that ended or paused.", ("status",), registry=of).labels
+        )
+        self._calls = cache(
+            Counter("actum_calls_total", "Calls of tools by outcome.", ("outcome",), registry=of).labels
+        )
         self._call_s = Histogram("actum_call_seconds", "How long tools took.", registry=of, buckets=BOUNDS_S)
-        self._model_requests = Counter(
-            "actum_model_requests_total",
-            "Requests to models, of agents and of those that are passed through.",
-            ("model", "upstream", "outcome"),
-            registry=of,
+        self._model_requests = cache(
+            Counter(
+                "actum_model_requests_total",
+                "Requests to models, of agents and of those that are passed through.",
+                ("model", "upstream", "outcome"),
+                registry=of,
+            ).labels
         )
         self._model_s = Histogram(
             "actum_model_seconds", "How long requests to models took.", registry=of, buckets=MODEL_BOUNDS_S
         )
-        self._tokens = Counter(
-            "actum_tokens_total", "Tokens of models; cached ones are input, too.", ("model", "kind"), registry=of
+        self._tokens = cache(
+            Counter(
+                "actum_tokens_total", "Tokens of models; cached ones are input, too.", ("model", "kind"), registry=of
+            ).labels
         )
-        self._cost = Counter("actum_cost_total", "What models cost, where prices are set.", ("model",), registry=of)
+        self._cost = cache(
+            Counter("actum_cost_total", "What models cost, where prices are set.", ("model",), registry=of).labels
+        )
         self._spans = Counter(
             "actum_spans_total", "Spans by what became of them: sent, failed, dropped.", ("outcome",), registry=of
         )
@@ -119,8 +136,8 @@ class Metrics:
             status: of the response; 0 where the client got none.
             seconds: how long it took.
         """
-        self._requests.labels(route, method, status).inc()
-        self._request_s.labels(route).observe(seconds)
+        self._requests(route, method, status).inc()
+        self._request_s(route).observe(seconds)
 
     def passed(self, passed: PassedRequest) -> None:
         """Count a request for a model that was passed on."""
@@ -145,16 +162,16 @@ class Metrics:
                 del self._asks[next(iter(self._asks))]
 
     def _named(self, model: str) -> str:
-        return model if model in self._models else OTHER
+        return self._models.get(model, OTHER)
 
     def _model(self, model: str, upstream: str, outcome: str, seconds: float, usage: Usage, cost: float) -> None:
-        self._model_requests.labels(model, upstream, outcome).inc()
+        self._model_requests(model, upstream, outcome).inc()
         self._model_s.observe(seconds)
         used = (("input", usage.input_tokens), ("output", usage.output_tokens), ("cached", usage.cached_tokens))
         for kind, tokens in used:
-            self._tokens.labels(model, kind).inc(tokens)
+            self._tokens(model, kind).inc(tokens)
         if cost:
-            self._cost.labels(model).inc(cost)
+            self._cost(model).inc(cost)
 
     def record(self, run_id: str, record: Record) -> None:
         """Count what a record says of runs, calls and models."""
@@ -166,13 +183,13 @@ class Metrics:
                 model = self._asks.get(run_id) or self._named(reply.model)
                 self._model(model, model, "answered", record.seconds, reply.usage, float(record.cost))
             case Ended(status=status):
-                self._runs_ended.labels(status).inc()
+                self._runs_ended(status).inc()
                 self._asks.pop(run_id, None)
             case CallCompleted(final=True):
-                self._calls.labels(record.result.error.code if record.result.error else "done").inc()
+                self._calls(record.result.error.code if record.result.error else "done").inc()
                 self._call_s.observe(record.seconds)
             case CallRefused():
-                self._calls.labels(record.result.error.code if record.result.error else "refused").inc()
+                self._calls(record.result.error.code if record.result.error else "refused").inc()
             case _:
                 pass
 

@@ -15,10 +15,11 @@ from ..agents.agent import Agent
 from ..agents.declared import AGENT
 from ..core.definition import BadText, ReadDefinition
 from ..core.errors import JournalError, UnknownName, UsageError
+from ..core.identity import Identity
 from ..core.interfaces import Journal
 from ..core.run.record import Started
 from ..core.stored.definitions import TRIED, PublicationInUse
-from ..core.tool import Tool
+from ..core.tool import TASK_PARAMETERS, Tool
 from ..runs.runner import Runner
 from ..toolsets.declared.published import USES, ListedTool, MadeTool, TenantTools
 from ..toolsets.declared.server import SERVER_USES
@@ -49,6 +50,7 @@ class OfferedTools(NamedTuple):
         names: the names.
         versions: the numbers of the publications in use, of tools that are no workflows.
         workflows, declared: the lists that this was made of.
+        reserved: the tools that exist for some users alone.
     """
 
     tools: Mapping[str, Tool]
@@ -56,6 +58,11 @@ class OfferedTools(NamedTuple):
     versions: Mapping[str, int]
     workflows: Mapping[str, ListedWorkflow]
     declared: Mapping[str, ListedTool]
+    reserved: Sequence[ListedTool]
+
+    def hidden_from(self, who: Identity) -> frozenset[str]:
+        """The names of the tools that do not exist for a user."""
+        return frozenset([each.tool.name for each in self.reserved if not each.is_for(who.principal, who.roles)])
 
 
 class OfferedAgent(NamedTuple):
@@ -108,13 +115,14 @@ class TenantAgents(Protocol):
             BadText: the draft can not be used.
         """
 
-    async def check(self, name: str, text: str, tools: Mapping[str, Tool]) -> ReadDefinition:
+    async def check(self, name: str, text: str, tools: Mapping[str, Tool], who: Identity) -> ReadDefinition:
         """What is in a text that somebody wants to publish under a name.
 
         Args:
             name: the name.
             text: the text.
             tools: what the publisher may use, by name.
+            who: the publisher.
 
         Raises:
             BadText: something is wrong with it.
@@ -161,6 +169,9 @@ class PublishedOffer:
         own = self.tools_of(tenant)
         if own is not None and own.latest is None:
             await own.listed()
+        workflows = await self.workflows.published(tenant)
+        if workflows is not None and workflows.latest is None:
+            await workflows.listed()
 
     def tools_of(self, tenant: str) -> TenantTools | None:
         """The published tools of a tenant; None where nobody can publish any."""
@@ -190,7 +201,8 @@ class PublishedOffer:
             names = tuple(sorted(tools))
             of_tools = {name: each for name, each in declared.items() if name not in workflows and not each.server}
             versions = {name: each.publication.number for name, each in of_tools.items()}
-            known = OfferedTools({name: tools[name] for name in names}, names, versions, workflows, declared)
+            reserved = [each for name, each in declared.items() if each.is_for_some and name not in workflows]
+            known = OfferedTools({name: tools[name] for name in names}, names, versions, workflows, declared, reserved)
             while len(self._lists) >= TENANTS_MAX:
                 del self._lists[next(iter(self._lists))]
             self._lists[tenant] = known
@@ -366,6 +378,11 @@ class PublishedOffer:
             return await published.with_version(name, started.uses)
         except BadText as bad:
             raise _not_now(name, bad) from None
+
+
+def agent_tool(name: str, description: str) -> Tool:
+    """The definition of a published agent as a tool, as lists tell it: what the agent does is not known there."""
+    return Tool(name=name, description=description, parameters=TASK_PARAMETERS, idempotent=True)
 
 
 async def _in_time(reading: Awaitable[Listed], latest: Listed | None) -> Listed:

@@ -16,7 +16,7 @@ SCOPES: dict[str, str] = {
     "tools": "List tools and call them.",
     "runs": "Start runs of agents and read, resume, cancel and fork the caller's own runs; the caller's own sessions.",
     "models": "Ask models, and agents in the place of models, by the APIs of OpenAI, Anthropic and Google.",
-    "build": "Save, check and publish the tenant's tools, agents and prompts; code and names of secrets need admin.",
+    "build": "Save, check and publish the tenant's tools, agents, workflows and prompts; code and secrets need admin.",
     "knowledge": "List the collections of documents that the caller may read, and search in them.",
     "documents": "Make collections of documents; fill, change and remove the caller's own.",
     "approve": "See and answer everything that waits for a person in the caller's tenant.",

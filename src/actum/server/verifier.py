@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable, Sequence
-from typing import Literal, Protocol, runtime_checkable
+from functools import cache
+from typing import Literal, Protocol, TypeGuard, runtime_checkable
 
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
@@ -63,7 +64,17 @@ async def wants_token(verifier: Verifier | None) -> bool:
     Raises:
         JournalError: nobody can tell now.
     """
-    return await verifier.is_wanted() if isinstance(verifier, WantedLater) else verifier is not None
+    return await verifier.is_wanted() if _is_later(verifier) else verifier is not None
+
+
+def _is_later(verifier: Verifier | None) -> TypeGuard[WantedLater]:
+    return _is_kind_later(type(verifier))  # type: ignore[arg-type]  # a class can be hashed
+
+
+@cache
+def _is_kind_later(kind: type) -> bool:
+    """Each request asks this, and to look through the methods of a class takes longer than to check a key."""
+    return issubclass(kind, WantedLater)
 
 
 def identity_of_key(key: Key) -> Identity:

@@ -387,7 +387,7 @@ class WebApplication:
         group = self._door_of(scope)
         if group is None and not any(_matches(route, scope) for route in self._own):
             raise HttpRefusal(404, "There is nothing at this path.")
-        shown = group.group.take_keys(scope) if group is not None and isinstance(group.group, KeysElsewhere) else ()
+        shown = group.keys.take_keys(scope) if group is not None and group.keys is not None else ()
         address = (scope.get("client") or ("",))[0]
         verifier = looks.settings.access.verifier
         keyless = verifier is None or not await self._wants_token(verifier, scope)
@@ -531,12 +531,14 @@ class _Entry(NamedTuple):
     group: RouteGroup
     scopes: tuple[str, ...]
     opens: OpenRoutes | None
+    keys: KeysElsewhere | None
 
     @classmethod
     def of(cls, group: RouteGroup) -> _Entry:
         """What a route group says."""
         scopes = tuple(group.scopes) if isinstance(group, NeedsScopes) else ()
-        return cls(group, scopes, group if isinstance(group, OpenRoutes) else None)
+        opens = group if isinstance(group, OpenRoutes) else None
+        return cls(group, scopes, opens, group if isinstance(group, KeysElsewhere) else None)
 
     def is_open(self, path: str) -> bool:
         """Whether a path is for those who have no key yet. That of a card closes when its agent becomes narrower."""

@@ -14,7 +14,7 @@ from ..core.errors import UnknownName
 from ..core.run.record import Started
 from ..core.stored.definitions import TRIED
 from ..core.tool import Tool
-from ..workflow.published import PublishedWorkflows
+from ..workflow.published import CallsOfTenants, PublishedWorkflows
 from ..workflow.speaker import speaking_agent
 from ..workflow.workflow import Workflow
 
@@ -51,7 +51,14 @@ class WorkflowsByName(Protocol):
         """An agent that stands for a workflow that a tenant has published."""
 
     async def default_tools(self) -> Sequence[Tool]:
-        """The tools that published workflows may call."""
+        """The tools of the settings that published workflows may call."""
+
+    def call_published(self, calls: CallsOfTenants) -> None:
+        """Have the nodes of published workflows call what their tenant has published, too.
+
+        Args:
+            calls: the published tools and agents of a tenant.
+        """
 
     async def of(self, run_id: str, started: Started) -> Workflow:
         """The workflow that can go on with a run, whose first record is `started`.
@@ -79,6 +86,7 @@ class GivenWorkflows:
         self._workflows = workflows
         self._published = published
         self._tools = tools
+        self._calls: CallsOfTenants | None = None
 
     @property
     def names(self) -> Sequence[str]:
@@ -113,11 +121,20 @@ class GivenWorkflows:
 
     async def published(self, tenant: str) -> PublishedWorkflows | None:
         """The published workflows of a tenant; None where there are none."""
-        return self._published(tenant) if self._published is not None else None
+        if self._published is None:
+            return None
+        found = self._published(tenant)
+        if self._calls is not None:
+            found.calls = self._calls(tenant)
+        return found
 
     async def default_tools(self) -> Sequence[Tool]:
         """The tools that published workflows may call."""
         return self._tools
+
+    def call_published(self, calls: CallsOfTenants) -> None:
+        """Have the nodes of published workflows call what their tenant has published, too."""
+        self._calls = calls
 
     async def of(self, run_id: str, started: Started) -> Workflow:
         """The workflow that can go on with a run, whose first record is `started`.
@@ -126,6 +143,6 @@ class GivenWorkflows:
             UsageError: there is none.
         """
         is_tried = any(name.startswith(TRIED) for name in started.uses)
-        if (started.version or is_tried) and self._published is not None:
-            return await self._published(started.tenant).of_run(run_id)
+        if (started.version or is_tried) and (own := await self.published(started.tenant)) is not None:
+            return await own.of_run(run_id)
         return self.get(started.agent)

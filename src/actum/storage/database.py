@@ -14,8 +14,11 @@ Row = tuple[object, ...]
 class KeyChanges(Protocol):
     """Watches, over a connection of its own, whether keys were added or revoked by whatever process."""
 
-    def number(self) -> int | None:
+    def number(self, age_s: float = 0.0) -> int | None:
         """Another number as soon as a key was added or revoked; None while nobody can tell. Waits for nothing.
+
+        Args:
+            age_s: where reading the number costs something, one that was read within these seconds will do.
 
         Raises:
             JournalError: the database is not the one that was opened.
@@ -76,6 +79,9 @@ class Database(Protocol):
         """Run one SQL statement with `?` for its values, and return its rows. A damaged value is returned as it is, or
         with U+FFFD for what is no text, and may have another type than its column: it hides no other row.
         """
+
+    def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run one SQL statement that returns nothing once for each row of values."""
 
     def tables(self) -> set[str]:
         """The names of all tables of the journal, and of all else that has a name among them."""

@@ -61,7 +61,7 @@ class MemoryKeyChanges:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def number(self) -> int | None:
+    def number(self, age_s: float = 0.0) -> int | None:
         number: int = self._connection.execute("SELECT number FROM key_changes").fetchone()[0]
         return number
 

@@ -194,6 +194,10 @@ class PostgresDatabase:
         cursor = self._connection.execute(statement.replace("?", "%s") if values else statement, values or None)
         return cursor.fetchall() if statement.startswith("SELECT") or " RETURNING " in statement else []
 
+    def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(statement.replace("?", "%s"), rows)
+
     def tables(self) -> set[str]:
         return {str(name) for (name,) in self.execute(_TABLES)}
 

@@ -186,6 +186,11 @@ _LATER = (
         principal = (SELECT principal FROM runs WHERE runs.run_id = followed.run_id)
         WHERE run_id IN (SELECT run_id FROM runs);
     CREATE INDEX followed_by_user ON followed (feature, tenant, principal)""",
+    # The latest change of each draft, numbered within its tenant; see `core.stored.definitions`.
+    """CREATE TABLE draft_changes (
+        tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
+        revision INTEGER NOT NULL, author TEXT NOT NULL, gone INTEGER NOT NULL, PRIMARY KEY (tenant, kind, name));
+    CREATE INDEX draft_changes_by_number ON draft_changes (tenant, number)""",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

@@ -154,6 +154,9 @@ class SQLiteDatabase:
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         return self._connection.execute(statement, values).fetchall()
 
+    def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        self._connection.executemany(statement, rows)
+
     def tables(self) -> set[str]:
         return {str(name) for (name,) in self.execute("SELECT name FROM sqlite_master")}
 
@@ -231,6 +234,8 @@ class SQLiteKeyChanges:
 
     def __init__(self, path: Path, file: tuple[int, int]) -> None:
         self._path, self._file = path, file
+        self._number: int | None = None
+        self._read_at = float("-inf")
         self._check()
         try:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
@@ -238,13 +243,18 @@ class SQLiteKeyChanges:
         except sqlite3.Error as error:
             raise JournalError("can not open the journal {path}: {why}", path=path, why=error) from error
 
-    def number(self) -> int | None:
+    def number(self, age_s: float = 0.0) -> int | None:
+        now = time.monotonic()
+        if now - self._read_at < age_s:
+            return self._number
         self._check()
         try:
             ((number,),) = self._connection.execute("SELECT number FROM key_changes").fetchall()
         except (sqlite3.Error, ValueError):  # locked for a moment, or damaged
-            return None
-        return number if isinstance(number, int) else None
+            number = None
+        self._number = number if isinstance(number, int) else None
+        self._read_at = now if self._number is not None else float("-inf")
+        return self._number
 
     def close(self) -> None:
         self._connection.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from zlib import crc32
@@ -362,6 +362,12 @@ class _Transaction:
     def put(self, table: Table[R], row: R) -> None:
         self._run(_put(self._name(table), table), list(self._values(table, row).values()))
 
+    def put_all(self, table: Table[R], rows: Iterable[R]) -> None:
+        many = [list(self._values(table, row).values()) for row in rows]
+        self._check_open()
+        if many:
+            self._database.execute_many(_put(self._name(table), table), many)
+
     def add(self, table: Table[R], row: R) -> bool:
         values = self._values(table, row)
         if self.count(table, {name: values[name] for name in table.key}):
@@ -384,7 +390,7 @@ class _Transaction:
         self,
         table: Table[R],
         *,
-        where: Mapping[str, Value] = _ALL,
+        where: Mapping[str, Value | tuple[Value, ...]] = _ALL,
         order: str = "",
         descending: bool = False,
         limit: int | None = None,
@@ -401,6 +407,11 @@ class _Transaction:
         query = _select(self._name(table), table, tuple(conditions), by, descending, limit)
         return [_row(table, row) for row in self._run(query, values)]
 
+    def has(self, tables: Sequence[Table[msgspec.Struct]], where: Mapping[str, Value]) -> bool:
+        conditions, values = _conditions(tables[0], where, self._tenant)
+        query = _has(tuple([self._name(table) for table in tables]), tuple(conditions))
+        return bool(self._run(query, values * len(tables)))
+
     def count(self, table: Table[R], where: Mapping[str, Value] = _ALL) -> int:
         conditions, values = _conditions(table, where, self._tenant)
         ((number,),) = self._run(f"SELECT count(*) FROM {self._name(table)} {_where(conditions)}", values)
@@ -414,9 +425,12 @@ class _Transaction:
         return number
 
     def _run(self, statement: str, values: Sequence[object]) -> list[Row]:
+        self._check_open()
+        return self._database.execute(statement, values)
+
+    def _check_open(self) -> None:
         if self.is_over:
             raise UsageError("this transaction is over: read and write inside of the function that it was given to")
-        return self._database.execute(statement, values)
 
     def _name(self, table: Table[R]) -> str:
         return _name_of(self._names, table)
@@ -578,7 +592,7 @@ def _name_of(names: Mapping[Table[msgspec.Struct], str], table: Table[R]) -> str
 
 
 def _conditions(
-    table: Table[R], where: Mapping[str, Value], tenant: str | None = None
+    table: Table[R], where: Mapping[str, Value | tuple[Value, ...]], tenant: str | None = None
 ) -> tuple[list[str], list[object]]:
     """The conditions of a query, and their values.
 
@@ -592,7 +606,10 @@ def _conditions(
         column = columns.get(name)
         if column is None:
             raise UsageError("the table {table} has no field {name!r:.140}", table=table.name, name=name)
-        if (checked := column.checked(value)) is None:
+        if isinstance(value, tuple):
+            conditions.append(f'"{name}" IN ({_marks(value)})')
+            values += [column.checked(each) for each in value]
+        elif (checked := column.checked(value)) is None:
             conditions.append(f'"{name}" IS NULL')
         else:
             conditions.append(f'"{name}" = ?')
@@ -624,6 +641,12 @@ def _select(
     sorting = ", ".join(f'"{column}"{" DESC" * descending}' for column in by)
     return f"""SELECT {_quoted(table.columns)} FROM {name} {_where(conditions)}
         ORDER BY {sorting} {_at_most(limit)}"""
+
+
+@_made_once
+def _has(names: Sequence[str], conditions: Sequence[str]) -> str:
+    """The statement that finds a row where one of some tables has one."""
+    return f"SELECT 1 WHERE {' OR '.join([f'EXISTS (SELECT 1 FROM {name} {_where(conditions)})' for name in names])}"
 
 
 def _row(table: Table[R], values: Row) -> R:

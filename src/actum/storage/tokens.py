@@ -30,6 +30,7 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
+from ..core.language.sentence import Sentence
 from ..core.secrets.private_paths import keep_private
 from ..core.secrets.store import SecretValue
 from ..core.user import User
@@ -299,7 +300,9 @@ class TokenStore:
         replace(self.path, msgspec.json.format(msgspec.json.encode(document), indent=1))
 
 
-PLAIN_ADVICE = "set ACTUM_SECRETS_KEY_FILE, or pip install 'actum[keyring]' on a desktop, to have them encrypted"
+PLAIN_ADVICE = Sentence(
+    "set ACTUM_SECRETS_KEY_FILE, or pip install 'actum[keyring]' on a desktop, to have them encrypted"
+)
 
 
 def _place(one: Granted | Registration) -> Place:

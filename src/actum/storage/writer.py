@@ -140,11 +140,23 @@ class Writer:
             JournalError: it could not be done.
         """
         self.check(run_id)
+        if self._thread is None and not writes:
+            return self._look(work, run_id)
         found: list[T] = []
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         tell = _settler(done, found) if self._thread is None else _teller(done, found)
         self._give(Job(_finder(work, found), tell, run_id, writes, durable, aside))
         return await done
+
+    def _look(self, work: Callable[[Database], T], run_id: str) -> T:
+        """What there is in a database in memory: nobody else writes to it meanwhile, so no transaction is begun."""
+        with self._turn:
+            try:
+                return work(self._database)
+            except ActumError:
+                raise
+            except Exception as error:
+                raise self._told(run_id, error) from error
 
     def ask_now(self, work: Callable[[Database], T]) -> T:
         """The same, for a caller who can not be awaited; it blocks."""
@@ -267,7 +279,7 @@ class Writer:
         try:
             job.work(self._database)
         except Exception as error:  # noqa: BLE001  # the caller that waits for it hears of it
-            job.tell(self._told(job, error))
+            job.tell(self._told(job.run_id, error))
         else:
             job.tell(None)
 
@@ -278,18 +290,18 @@ class Writer:
         return failure is not None
 
     def _fail(self, job: Job, error: Exception) -> None:
-        told = self._told(job, error)
+        told = self._told(job.run_id, error)
         if job.run_id and isinstance(told, JournalError):
             self._failed[job.run_id] = told
             if not isinstance(error, self._database.conflict):
                 self._lost.add(job.run_id)
         job.tell(told)
 
-    def _told(self, job: Job, error: Exception) -> ActumError:
+    def _told(self, run_id: str, error: Exception) -> ActumError:
         if isinstance(error, ActumError):
             return error
-        if isinstance(error, self._database.conflict) and job.run_id:
-            why = f"run {job.run_id} is written by another process too, or its last records were lost"
+        if isinstance(error, self._database.conflict) and run_id:
+            why = f"run {run_id} is written by another process too, or its last records were lost"
             return JournalError("the journal {name} failed: {why}", name=self.name, why=why)
         told = JournalError("the journal {name} failed: {why}", name=self.name, why=str(error).partition(chr(10))[0])
         told.__cause__ = error

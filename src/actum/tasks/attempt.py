@@ -20,11 +20,13 @@ from ..core.event import CallProgress, Event
 from ..core.interfaces import Clock, Journal
 from ..core.process.claim import claim_of_cancel
 from ..core.run.record import Ended, Entry, TaskEnded, TaskQueued, TaskRetrying, TaskStarted
+from ..core.run.summary import summary_of
 from ..core.run.task import DEADLINE, TIMED_OUT, UNFIT, WORKER_LOST, TaskLine, TaskState, meaning_of
 from ..core.run.task_line import line_of, task_line
 from ..core.secrets.given import GIVEN
 from ..core.under_way import outside
 from ..journal.recording import CallRef, RunState
+from ..runs.ended_below import CANCELLED, end_runs_below
 from ..runs.run import Stopping
 from .builder import Builder, Unfit
 
@@ -104,6 +106,8 @@ async def attempt(
     except asyncio.CancelledError:
         if begun:
             await asyncio.shield(settle(journal, run_id, clock=clock, is_free=stopping.is_interrupted))
+        elif stopping.reason == TIMED_OUT:  # or it would be begun for ever where a machine is slower than the limit
+            await asyncio.shield(settle(journal, run_id, clock=clock, ended=timed_out, worker=worker))
         raise
     except Exception as error:
         if not begun:
@@ -138,9 +142,10 @@ async def leave_unfit(journal: Journal, run_id: str, problem: str, *, clock: Clo
         return left
     with suppress(Busy):  # somebody could build it just now
         async with journal.claim(run_id):
-            line = line_of(run_id, await journal.read(run_id))
+            entries = await journal.read(run_id)
+            line = line_of(run_id, entries)
             if line is not None and _is_unbuilt_for_long(line, clock.now()):
-                journal.append(run_id, TaskEnded("failed", UNFIT))
+                await _append(journal, run_id, entries, TaskEnded("failed", UNFIT))
                 await journal.sync(run_id)
     return left
 
@@ -218,12 +223,15 @@ async def settle(
                         journal.append(run_id, next_start(run_id, entries, clock.now(), worker))
                         entries = await journal.read(run_id)
                 if ended is not None and _is_under_way(run_id, entries):
-                    journal.append(run_id, ended(RunState(entries)))
+                    end = ended(RunState(entries))
+                    if end == CANCELLED:  # ends the task as well
+                        await end_runs_below(journal, run_id, end)
+                    journal.append(run_id, end)
                     entries = await journal.read(run_id)
                 record = verdict(run_id, entries, clock.now(), is_free=is_free, because=because)
                 line = line_of(run_id, entries)
                 if record is not None and line is not None:
-                    journal.append(run_id, record)
+                    await _append(journal, run_id, entries, record)
                     line = task_line(None, line, record, clock.now())
                 await journal.sync(run_id)
                 return line
@@ -231,6 +239,21 @@ async def settle(
             if clock.monotonic() >= until:
                 raise
             await clock.sleep(POLL_S)
+
+
+async def _append(journal: Journal, run_id: str, entries: Sequence[Entry], record: TaskRetrying | TaskEnded) -> None:
+    """Write down what follows for a task. A task that is over ends its run, too, where the run has no end, and the runs
+    below: nobody goes on with them by themselves, so that they would be listed as interrupted, and their trace would
+    stay open. What the runs were doing stays in doubt, and `retry` goes on with them.
+    """
+    if isinstance(record, TaskEnded) and record.state != "succeeded":
+        is_late = record.state == "timed_out"
+        end = Ended("stopped", "", TIMED_OUT) if is_late else Ended("failed", "", record.error)
+        await end_runs_below(journal, run_id, end)
+        run = summary_of(run_id, entries)
+        if _is_under_way(run_id, entries) or (run is not None and run.status == "running"):
+            journal.append(run_id, end)
+    journal.append(run_id, record)
 
 
 def _is_under_way(run_id: str, entries: Sequence[Entry]) -> bool:

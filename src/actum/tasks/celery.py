@@ -408,7 +408,7 @@ class CeleryWorker:
 
     async def run(self) -> None:
         """Carry out what comes, until `close` is called."""
-        self._children.start()
+        self._children.start(with_spare=True)
         worker = WorkController(
             app=self._app,
             pool="threads",

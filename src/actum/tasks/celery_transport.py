@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty
 from typing import NamedTuple
 from uuid import uuid4
@@ -19,6 +20,7 @@ from uuid import uuid4
 import msgspec
 from kombu.transport import redis
 from msgspec import Struct
+from redis.connection import Connection
 
 from ..core.json import JsonObject
 
@@ -28,6 +30,11 @@ NAME = "actum.attempt"
 """The name of our one Celery task."""
 BODY_CHARACTERS_MAX = 16_384
 """A message with a longer body is none of ours."""
+TURN_S = 10
+"""Seconds for which a worker waits for the next message before it asks again. The broker gives a message to the worker
+that has waited longest, so a worker that has just had a message comes last. Kombu asks again each second. Then chance
+decides which worker has waited longest, and a worker whose settings do not fit a task can get its message every time.
+"""
 
 
 class TaskMessage(NamedTuple):
@@ -95,6 +102,8 @@ def message_for_celery(message: TaskMessage, queue: str) -> JsonObject:
 class Channel(redis.Channel):  # type: ignore[misc]  # kombu has no types
     """A channel that hands out ids of runs, and nothing else."""
 
+    _in_poll: Connection | None  # on which a message was asked for
+
     def basic_consume(
         self, queue: str, no_ack: bool, callback: Callable[[object], object], consumer_tag: str, **kwargs: object
     ) -> None:
@@ -117,8 +126,18 @@ class Channel(redis.Channel):  # type: ignore[misc]  # kombu has no types
             log.error("a message of the broker can not be read, and was dropped")
             raise Empty from None
 
+    def close(self) -> None:
+        """Close at once. A message that has come is given back. Kombu would wait for one that has not come, too."""
+        waits = self._in_poll
+        with suppress(*self.connection_errors):
+            if waits and not waits.can_read(timeout=0):
+                waits.disconnect()  # type: ignore[no-untyped-call]
+                self._in_poll = None
+        super().close()
+
 
 class Transport(redis.Transport):  # type: ignore[misc]  # as above
     """The transport of Redis with our channel."""
 
     Channel = Channel
+    brpop_timeout = TURN_S

@@ -14,8 +14,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from signal import SIGKILL, SIGTERM
 from typing import Literal, Protocol
 
@@ -24,11 +24,12 @@ from msgspec import Raw, Struct
 
 from ..core.errors import Busy, JournalError
 from ..core.interfaces import Clock, Journal
-from ..core.process.claim import claim_of_cancel
+from ..core.process.claim import claim_of_cancel, claim_of_end
 from ..core.run.ids import new_id
 from ..core.run.record import Ended
 from ..core.run.task import TaskLine
 from ..journal.recording import RunState
+from ..runs.ended_below import CANCELLED
 from ..transport.process import Child, Ending, start_child
 from .attempt import leave_unfit, settle, timed_out
 from .child import Hello, TaskOrder, TaskReport
@@ -164,11 +165,18 @@ class TaskChildren:
         self._cancelled: dict[str, float] = {}
         self._killing: dict[str, asyncio.Event] = {}
         self._watching: list[asyncio.Task[None]] = []
+        self._spare: asyncio.Task[TaskChild | None] | None = None
         self._is_closing = False
 
-    def start(self) -> None:
-        """Have one child ready, and look for tasks that were cancelled."""
-        self._watching = [asyncio.create_task(self._start_spare()), asyncio.create_task(self._watch_cancelled())]
+    def start(self, *, with_spare: bool) -> None:
+        """Look for tasks that were cancelled.
+
+        Args:
+            with_spare: start a child already, for the first task.
+        """
+        self._watching = [asyncio.create_task(self._watch_cancelled())]
+        if with_spare:
+            self._spare = asyncio.create_task(self._start())
 
     def stop(self) -> None:
         """Keep no more children: each ends with its task."""
@@ -177,10 +185,12 @@ class TaskChildren:
     async def close(self) -> None:
         """End all children that wait. The caller of `carry_out` has cancelled it before."""
         self.stop()
-        for each in self._watching:
+        spare, self._spare = self._spare, None
+        ending = [*self._watching, *([spare] if spare is not None else [])]
+        for each in ending:
             each.cancel()
-        await asyncio.gather(*self._watching, return_exceptions=True)
-        idle, self._idle = self._idle, []
+        results = await asyncio.gather(*ending, return_exceptions=True)
+        idle, self._idle = [*self._idle, *(each for each in results if isinstance(each, TaskChild))], []
         await asyncio.gather(*(child.end() for child in idle))
 
     # One task ---------------------------------------------------------------------------------------------------------
@@ -216,17 +226,17 @@ class TaskChildren:
         except TimeoutError:
             if not limit.expired():
                 raise
-            await self._end(child, asked, killed)
-            await self._count(run_id, began)
-            await settle(self._journal, run_id, clock=self._clock, ended=timed_out, worker=child.worker)
+            async with self._ending(child, asked, killed, run_id):
+                await self._count(run_id, began)
+                await settle(self._journal, run_id, clock=self._clock, ended=timed_out, worker=child.worker)
             return 0.0
         except asyncio.CancelledError:
             await asyncio.shield(self._put_back(child, asked, killed, run_id))
             raise
         if not asked.done():  # it was cancelled, and does not stop
-            await self._end(child, asked, killed)
-            await self._count(run_id, began)
-            await settle(self._journal, run_id, clock=self._clock, ended=_cancelled)
+            async with self._ending(child, asked, killed, run_id):
+                await self._count(run_id, began)
+                await settle(self._journal, run_id, clock=self._clock, ended=_cancelled)
             return 0.0
         killed.cancel()
         report = asked.result()
@@ -248,13 +258,23 @@ class TaskChildren:
             with suppress(JournalError):
                 await self._counts.count(run_id, since)
 
-    async def _end(
-        self, child: TaskChild, asked: asyncio.Future[TaskReport | None], killed: asyncio.Future[Literal[True]]
-    ) -> None:
-        killed.cancel()
-        await child.end()
-        asked.cancel()
-        await asyncio.wait([asked])
+    @asynccontextmanager
+    async def _ending(
+        self,
+        child: TaskChild,
+        asked: asyncio.Future[TaskReport | None],
+        killed: asyncio.Future[Literal[True]],
+        run_id: str,
+    ) -> AsyncIterator[None]:
+        """End a child, and put on record why in a block: meanwhile no sweep takes the attempt for a lost one."""
+        async with AsyncExitStack() as stack:
+            with suppress(Busy, JournalError):  # the child is ended all the same
+                await stack.enter_async_context(self._journal.claim(claim_of_end(run_id)))
+            killed.cancel()
+            await child.end()
+            asked.cancel()
+            await asyncio.wait([asked])
+            yield
 
     async def _put_back(
         self,
@@ -264,9 +284,9 @@ class TaskChildren:
         run_id: str,
     ) -> None:
         """This dispatcher ends: the attempt is broken off, and does not count."""
-        await self._end(child, asked, killed)
-        with suppress(Busy, JournalError):
-            await settle(self._journal, run_id, clock=self._clock, is_free=True, because="stopped")
+        async with self._ending(child, asked, killed, run_id):
+            with suppress(Busy, JournalError):
+                await settle(self._journal, run_id, clock=self._clock, is_free=True, because="stopped")
 
     async def _watch_cancelled(self) -> None:
         """Kill a child that does not stop a task which was cancelled."""
@@ -285,30 +305,25 @@ class TaskChildren:
     # Children ---------------------------------------------------------------------------------------------------------
 
     async def _child_for(self, owner: tuple[str, str]) -> TaskChild | None:
-        """A child for an agent and a tenant: one that has worked for them, one that has worked for nobody, or a new
-        one; None where none can be started.
+        """A child for an agent and a tenant: one that has worked for them, the one that was started for the first task,
+        also where that start is still under way, or a new one; None where none can be started.
         """
-        for wanted in (owner, None):
-            child = next((each for each in self._idle if each.owner == wanted), None)
-            if child is not None:
-                self._idle.remove(child)
-                if not child.has_exited:
-                    child.owner = owner
-                    return child
-                await child.end()
-        while len(self._idle) >= self.settings.workers:  # those of others make room
-            await self._idle.pop(0).end()
-        child = await self._start()
+        child = next((each for each in self._idle if each.owner == owner), None)
+        if child is not None:
+            self._idle.remove(child)
+        elif self._spare is not None:
+            spare, self._spare = self._spare, None
+            child = await spare
+        if child is not None and child.has_exited:
+            await child.end()
+            child = None
+        if child is None:
+            while len(self._idle) >= self.settings.workers:  # those of others make room
+                await self._idle.pop(0).end()
+            child = await self._start()
         if child is not None:
             child.owner = owner
         return child
-
-    async def _start_spare(self) -> None:
-        """Have one child ready that works for nobody yet."""
-        if not any(child.owner is None for child in self._idle):
-            child = await self._start()
-            if child is not None:
-                self._idle.append(child)
 
     async def _start(self) -> TaskChild | None:
         worker = f"{self._name}:{new_id('child')[-6:]}"
@@ -349,4 +364,4 @@ def left_for_s(line: TaskLine, now: float) -> float:
 
 def _cancelled(state: RunState) -> Ended:
     """The end of a run that was cancelled and did not stop by itself."""
-    return Ended("stopped", "", "cancelled")
+    return CANCELLED

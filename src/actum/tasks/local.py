@@ -74,7 +74,7 @@ class LocalDispatcher:
         self._woken.set()
 
     async def run(self) -> None:
-        self._children.start()
+        self._children.start(with_spare=await self._has_tasks())
         while not self._is_closing:
             self._woken.clear()
             try:
@@ -82,6 +82,12 @@ class LocalDispatcher:
             except JournalError as error:  # a database that is away comes back
                 log.warning("the list of tasks can not be read: %s", error)
             await self._sleep()
+
+    async def _has_tasks(self) -> bool:
+        """Whether there is a task, ended or not. A server that never had one starts no process for the next."""
+        with suppress(JournalError):  # a database that is away comes back
+            return bool(await self._index.list(limit=1))
+        return False
 
     async def look(self) -> DispatcherState:
         return DispatcherState()

@@ -34,12 +34,13 @@ from ..core.provenance import Source
 from ..core.run.handed_over import HandedOver
 from ..core.run.ids import new_id
 from ..core.run.pending import Pending, over_at
-from ..core.run.record import CallsRequested, Ended, Entry, Requester, TaskQueued
+from ..core.run.record import CallsRequested, Entry, Requester, TaskQueued
 from ..core.run.summary import RunSummary
 from ..core.run.task import DEAD, TaskAttempt, TaskFilter, TaskLine, TaskOptions, TaskProgress, TaskState
 from ..core.run.task_line import attempts_of, line_of, task_line
 from ..core.user import User
 from ..journal.recording import CallRef, RunState
+from ..runs.ended_below import CANCELLED, end_runs_below
 from ..runs.options import NO_OPTIONS, ConversationOptions, RunOptions
 from ..runs.recorded import outputs_of
 from ..runs.runner import Runner
@@ -255,6 +256,7 @@ class TaskQueue:
         said = [agent.name, run.conversation, msgspec.to_builtins(UserMessage.of(question))]
         said += [] if run.tool_choice is None else [msgspec.to_builtins(run.tool_choice)]
         said += [] if run.mandate is None else [msgspec.to_builtins(run.mandate)]
+        said += [[each.name, each.media_type, hashlib.sha256(each.data).hexdigest()] for each in run.attachments]
         return await self._accept(User(run.tenant, run.principal), agent.name, options, said, begin, queued_max)
 
     async def accept_workflow(
@@ -566,7 +568,8 @@ class TaskQueue:
                         elif record is not None:  # its process ended before it could write down that it succeeded
                             self._journal.append(run_id, record)
                         else:
-                            self._journal.append(run_id, Ended("stopped", "", "cancelled"))
+                            await end_runs_below(self._journal, run_id, CANCELLED)
+                            self._journal.append(run_id, CANCELLED)
                         await self._journal.sync(run_id)
                 except Busy:
                     if self._clock.monotonic() >= until:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from ..core.errors import Busy
 from ..core.interfaces import Clock, Journal, TaskIndex
+from ..core.process.claim import claim_of_end
 from .attempt import settle
 
 SWEEP_S = 5.0
@@ -31,7 +32,10 @@ async def sweep(journal: Journal, index: TaskIndex, clock: Clock, *, without: Co
     lines = {line.run_id: line for line in found if not line.home and line.run_id not in without}
     if not lines:
         return
-    driven = await journal.driven(list(lines))
-    for run_id in lines.keys() - driven:
+    free = lines.keys() - await journal.driven(list(lines))
+    ending = await journal.driven([claim_of_end(run_id) for run_id in free]) if free else set()
+    for run_id in free:
+        if claim_of_end(run_id) in ending:
+            continue  # its process breaks the attempt off just now, and says why
         with suppress(Busy):  # somebody has just taken the task
             await settle(journal, run_id, clock=clock, wait_s=0.0)

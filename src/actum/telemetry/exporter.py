@@ -7,7 +7,7 @@ refuses or is away delays nothing but its own spans: they wait in the journal's 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Literal
@@ -66,6 +66,10 @@ class Collector(Struct, frozen=True):
         return "Collector(...)"  # a header holds a secret
 
 
+async def _as_it_is(run_id: str, entries: Sequence[Entry]) -> Sequence[Entry]:
+    return entries
+
+
 class SpanExporter:
     """Sends spans.
 
@@ -87,7 +91,7 @@ class SpanExporter:
         table: TelemetryTable,
         clock: Clock,
         count: Callable[[Outcome, int], None] = lambda outcome, number: None,
-        seen: Callable[[Sequence[Entry]], Sequence[Entry]] = lambda entries: entries,
+        seen: Callable[[str, Sequence[Entry]], Awaitable[Sequence[Entry]]] = _as_it_is,
     ) -> None:
         self._seen = seen
         self._journal, self._collector, self._fetcher = journal, collector, fetcher
@@ -120,17 +124,26 @@ class SpanExporter:
         rows = await self._journal.stores.find_everywhere(UNSENT, limit=ROWS_MAX)
         held = await self._journal.held.which([row.run_id for _, row in rows])
         free = [(tenant, row) for tenant, row in rows if row.run_id not in held]
+        held_at = await self._journal.held.since()
+        if held_at is not None:
+            free = await self._went_on(free, held_at)
         is_well = True
         for at in range(0, len(free), RUNS_AT_ONCE):
             if not (is_well := await self._send_rows(free[at : at + RUNS_AT_ONCE])):
                 break
-        if is_well and not await self._journal.held.is_on():
+        if is_well and held_at is None:
             is_well = await self._send_beside()
         if is_well:
             self._sizes.clear()
         else:
             await self._drop()
         return is_well
+
+    async def _went_on(self, rows: Sequence[tuple[str, Unsent]], held_at: float) -> list[tuple[str, Unsent]]:
+        """Those of these runs that have done something since the journal was held. The spans of the others may have
+        been sent after the backup, by the server that was lost."""
+        entries = await self._journal.read_each([row.run_id for _, row in rows])
+        return [each for each in rows if (found := entries.get(each[1].run_id)) and found[-1].at >= held_at]
 
     async def _send_beside(self) -> bool:
         """Send scores and the spans of passed-through requests; whether the collector took them."""
@@ -244,7 +257,8 @@ class SpanExporter:
         return outcome != "failed"
 
     async def _spans(self, run_id: str) -> list[TraceSpan]:
-        found = spans_of(run_id, Timeline(self._seen(await self._journal.read(run_id))), self._said)
+        entries = await self._seen(run_id, await self._journal.read(run_id))
+        found = spans_of(run_id, Timeline(entries), self._said)
         return [span for span in found if self._is_sampled(span.trace_id)]
 
     async def _spans_of_scores(

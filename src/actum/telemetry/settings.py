@@ -6,6 +6,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+_COLLECTOR = Meta(
+    pattern=r"^(https?://[^\s/?#@]+[^\s?#]*)?$",
+    description="the address of a collector, such as http://collector:4318",
+)
+
 
 class TelemetryTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the spans of runs are sent, and what they say; the table `[telemetry]`.
@@ -25,7 +30,7 @@ class TelemetryTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             Runs and passed-through requests have half of the places each, and what the others leave free.
     """
 
-    endpoint: Annotated[str, Meta(pattern=r"^(https?://[^\s/?#@]+[^\s?#]*)?$")] = ""
+    endpoint: Annotated[str, _COLLECTOR] = ""
     headers: dict[str, str] = {}
     service: str = ""
     environment: str = ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from fnmatch import fnmatchcase
 from typing import Protocol, Self, runtime_checkable
@@ -24,7 +24,7 @@ from ..core.errors import BadTool, UnknownTool, UsageError
 from ..core.interfaces import Context, Journal, ProbeResult, Probing, ReservedTools, StandsForOthers, Toolset
 from ..core.policy import Facts
 from ..core.run.task_request import TaskDefaults
-from ..core.tool import Background, Effects, Tool
+from ..core.tool import Background, Effects, Tool, innermost
 
 _MAGIC = "*?["
 
@@ -178,24 +178,6 @@ def _fitting(tool: Tool, labels: Mapping[str, ToolLabels]) -> list[str]:
 
 def _is_nearer(one: str, other: str) -> bool:
     return specificity(one) > specificity(other)
-
-
-@runtime_checkable
-class Wrapping(Protocol):
-    """A toolset around others."""
-
-    @property
-    def inside(self) -> Sequence[Toolset]:
-        """The toolsets that are wrapped."""
-
-
-def innermost(toolset: Toolset) -> Iterator[Toolset]:
-    """The toolsets inside all wrappers; the toolset itself where nothing is wrapped."""
-    if not isinstance(toolset, Wrapping):
-        yield toolset
-        return
-    for inner in toolset.inside:
-        yield from innermost(inner)
 
 
 def prefixed(prefix: str, toolset: Toolset) -> Toolset:

@@ -16,6 +16,7 @@ Limit: a public address that forwards to a private one can not be seen from here
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
@@ -24,8 +25,8 @@ from urllib.parse import urlsplit, urlunsplit
 from ..schema import address_space, canonical
 from ..schema.canonical import Unclear
 from .egress import Address, Destination, Egress, Proxy, ip_of
+from .host_lookup import look_up
 from .http import HttpFailure, translated
-from .open_route import look_up
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _NEVER_NAMES = frozenset(
@@ -40,6 +41,9 @@ _NEVER_NAMES = frozenset(
 """The names under which clouds keep the secrets of their machines. A proxy would look them up where nobody sees it."""
 _KEPT_CHARS_MAX = 512
 """Addresses up to this length are kept once they are read: reading one costs a tenth of a request."""
+
+KNOWN_S = 5.0
+"""How long somebody who publishes an address waits for its name; a call looks again."""
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 """Looks up a name: the IP addresses that it leads to."""
@@ -89,6 +93,22 @@ class Guard:
         """
         to = self.judge(url)
         return [] if self.proxy(to) else await self.look_up(to)
+
+    async def is_known(self, url: str) -> bool:
+        """Whether the name of an address is known now. A name that is not known within `KNOWN_S` may be known later.
+        Through a proxy every name counts as known.
+
+        Raises:
+            AddressRefused: the address may not be reached.
+        """
+        try:
+            async with asyncio.timeout(KNOWN_S):
+                await self.check(url)
+        except AddressRefused:
+            raise
+        except (HttpFailure, TimeoutError):
+            return False
+        return True
 
     def judge(self, url: str) -> Destination:
         """Where an address leads by its words alone. No name is looked up.

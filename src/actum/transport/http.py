@@ -150,7 +150,7 @@ _FAILURES = (
         ssl.SSLError, "it does not speak TLS: is its address http:// and not https://?", _PLAIN_PORT, lasting=True
     ),
     _Failure(ssl.SSLError, "no TLS connection came about"),
-    _Failure(socket.gaierror, "its name is not known: is the address right, and is there a network?"),
+    _Failure(socket.gaierror, "its name is not known: check the address, and the network"),
     _Failure(("ConnectTimeout",), "no connection came about in time: is it behind a firewall, or is the port wrong?"),
     _Failure(("PoolTimeout",), "no connection was free in time"),
     _Failure(ConnectionRefusedError, "it can not be reached: nothing listens at this port. Is the server started?"),

@@ -6,16 +6,15 @@ No address is refused, and a private one is as good as any. The proxies are thos
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
-import socket
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from ..core.errors import UsageError
 from ..schema.canonical import PORTS
 from .egress import Destination, Proxy, ip_of, proxy_of
+from .host_lookup import look_up
 from .http import HttpFailure, translated
 
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -124,13 +123,3 @@ def _proxy(to: Destination, environment: tuple[str | None, ...]) -> Proxy | None
         return proxy_of(address if "://" in address else f"http://{address}")
     except ValueError as error:
         raise ValueError(f"{kind.upper()}_PROXY for {to}: {str(error).removeprefix('proxy: ')}") from None
-
-
-async def look_up(host: str, port: int) -> list[str]:
-    """The IP addresses to which the system's resolver leads a name.
-
-    Raises:
-        OSError: the name is not known.
-    """
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(place[0]).partition("%")[0] for *_, place in found))

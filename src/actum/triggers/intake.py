@@ -39,14 +39,14 @@ from .wake import WaitingNodes, nothing_waits
 log = logging.getLogger("actum.triggers")
 
 ALONE_S, ALONE_TRIES = 0.05, 600
-"""So often an event is waited for that another process is taking, and for so many seconds each time."""
+"""How often, and for how many seconds each time, an event is waited for that another process is taking."""
 
 
 class TooManyEvents(UsageError):
     """A trigger has begun as many runs as it may for now.
 
     Args:
-        wait_s: after so many seconds the next one may begin.
+        wait_s: the seconds after which the next one may begin.
     """
 
     def __init__(self, name: str, most: int, wait_s: float) -> None:

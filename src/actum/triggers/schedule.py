@@ -60,11 +60,11 @@ class Schedule:
         return next(CronSim(self._expression, begins)).timestamp()
 
     def between(self, after: float, until: float, *, most: int) -> list[float]:
-        """The points in time after one moment and up to another: the latest ones, and at most so many.
+        """The points in time after one moment and up to another: the latest ones, and at most `most`.
 
         Args:
             after, until: seconds since 1970.
-            most: so many at most.
+            most: the most points that are returned.
         """
         found: list[float] = []
         ends = datetime.fromtimestamp(int(until) + 1, UTC).astimezone(self._zone)

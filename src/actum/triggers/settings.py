@@ -34,7 +34,7 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         file: the file whose content begins a run when it changes.
         server: the MCP server of `resource`: one that was added with `actum mcp add`, by its name, or an address.
         resource: the address of the resource whose content begins a run when it changes.
-        every_s: the resource is read after so many seconds in any case, also where nobody says that it changed.
+        every_s: the seconds after which the resource is read in any case, also where nobody says that it changed.
         signature: how the sender of a webhook shows who sent it; without `secret`, the sender needs a key of the
             server.
         secret: the name of the secret by which a signature is checked; two names while the secret is being changed.
@@ -44,9 +44,9 @@ class TriggerTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             `standard`, `github` and `stripe` know it themselves. Without an id, each delivery is an event of its own.
         max_age_s: a signature that is older is refused, where the form says how old it is.
         answer: whoever sends the webhook is answered with what came of the run, as far as it ends within `answer_s`.
-        answer_s: so many seconds an answer is waited for.
-        per_minute: so many events a minute begin runs; more are refused (429).
-        queued_max: so many tasks of the trigger's principal may wait; more events are refused (429).
+        answer_s: for how many seconds an answer is waited for.
+        per_minute: the most events a minute that begin runs; more are refused (429).
+        queued_max: the most tasks of the trigger's principal that may wait; more events are refused (429).
         max_retries: so often a run that failed is tried again.
         principal: on whose behalf the run is; `trigger:NAME` when it is left out.
         tenant: the tenant of the principal.

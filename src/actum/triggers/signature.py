@@ -25,7 +25,7 @@ class BadSignature(Exception):
 
 
 SIGNATURES_MAX = 32
-"""So many signatures of one request are looked at: a sender signs twice while the secret is being changed."""
+"""The most signatures of one request that are looked at: a sender signs twice while the secret is being changed."""
 
 
 def check_signature(

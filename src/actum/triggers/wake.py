@@ -17,9 +17,9 @@ from ..core.policy import Answer
 from ..core.stored.position import Positions
 
 PAGE = 100
-"""So many questions are read at a time where those who wait for an event are looked for."""
+"""How many questions are read at a time in the search for those that wait for an event."""
 WOKEN_MAX = 1_000
-"""An event wakes so many nodes at most."""
+"""The most nodes that one event wakes."""
 
 
 class WaitingNodes:

@@ -51,7 +51,7 @@ LOOK_S = 1.0
 LATE_S = 90.0
 """A point in time that is so far back was missed: no server was there."""
 MISSED_MAX = 100
-"""So many missed points in time are made up for at most."""
+"""The most missed points in time that are made up for."""
 
 
 class Watcher:

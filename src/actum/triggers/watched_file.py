@@ -18,7 +18,7 @@ SURE = 2
 """So often a file is read before its time and its size are trusted to say that nothing changed: a file system may give
 two changes that follow each other closely the same time."""
 MOVING_MAX = 10
-"""After so many looks at a file that changes while it is read, the content that was read counts."""
+"""After this number of looks at a file that changes while it is read, the content that was read counts."""
 
 _Stamp = tuple[int | None, ...]
 

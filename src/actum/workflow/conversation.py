@@ -14,6 +14,8 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
+from ..agents.cleanness import labels_seen_before
+from ..agents.conversation import NO_LABELS
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject
@@ -23,6 +25,7 @@ from ..core.run.record import ConversationRead, Remembered, Started
 from ..core.token_estimate import tokens_of
 from ..core.user import User
 from ..journal.recording import RunState
+from ..policy.labels import Label
 from ..runs.recorded import sound
 from .definition.flow import Due, NodeOutcome
 from .definition.settings import MemoryWindow
@@ -45,12 +48,14 @@ class ConversationState(Struct, frozen=True, kw_only=True):
         seen: how many entries that run has.
         open_runs: runs of workflows that have not come to their end.
         variables: the variables as they are now.
+        labels_seen: the labels of values that were seen in the conversation; a run of a workflow may pass on any value.
     """
 
     previous: str = ""
     seen: int = 0
     open_runs: tuple[str, ...] = ()
     variables: dict[str, Remembered] = {}
+    labels_seen: tuple[str, ...] = ()
 
     def check_room(self, conversation: str) -> None:
         """Whether one more run can begin or be queued. Runs that are open already may always go on.
@@ -75,9 +80,10 @@ class ConversationState(Struct, frozen=True, kw_only=True):
             open_runs=self.open_runs,
             variables=variables,
             variables_kept=kept,
+            labels_seen=tuple(dict.fromkeys((*started.labels_seen, *self.labels_seen))),
         )
 
-    def read(self, run_id: str, journal: Journal) -> ConversationRead:
+    def read(self, run_id: str, journal: Journal, labels_seen: Sequence[str]) -> ConversationRead:
         """The record of a run that was queued, and begins in this state of the conversation."""
         variables, kept = self.kept_in(journal, run_id)
         return ConversationRead(
@@ -86,6 +92,7 @@ class ConversationState(Struct, frozen=True, kw_only=True):
             open_runs=self.open_runs,
             variables=variables,
             variables_kept=kept,
+            labels_seen=tuple(dict.fromkeys((*labels_seen, *self.labels_seen))),
         )
 
     def kept_in(self, journal: Journal, run_id: str) -> tuple[dict[str, Remembered], str]:
@@ -98,7 +105,9 @@ class ConversationState(Struct, frozen=True, kw_only=True):
         return {}, kept
 
 
-async def state_of(journal: Journal, owner: User, conversation: str, *, but: str = "") -> ConversationState:
+async def state_of(
+    journal: Journal, owner: User, conversation: str, *, but: str = "", labels: Mapping[str, Label] = NO_LABELS
+) -> ConversationState:
     """How a conversation stands now. The caller holds the conversation.
 
     Args:
@@ -106,6 +115,7 @@ async def state_of(journal: Journal, owner: User, conversation: str, *, but: str
         owner: whose conversation it is; another owner's conversation of the same id is another one.
         conversation: its id.
         but: a run that is left out: it was queued, and begins now.
+        labels: what the labels of values mean.
     """
     previous, seen, behind = "", 0, ""
     queued: list[str] = []
@@ -126,14 +136,21 @@ async def state_of(journal: Journal, owner: User, conversation: str, *, but: str
                 previous = line.run_id
                 seen = len(await journal.read(previous, tenant=owner.tenant))
             if state is not None and state.beginning().conversation:
-                variables, still_open = await _folded(journal, owner, run_id, state)
-                return ConversationState(
-                    previous=previous, seen=seen, open_runs=(*queued, *still_open), variables=variables
+                folded, seen_before = await _folded(journal, owner, run_id, state), tuple[str, ...]()
+                if previous != run_id:
+                    seen_before = await labels_seen_before(journal, previous, seen, owner, labels)
+                return msgspec.structs.replace(
+                    folded,
+                    previous=previous,
+                    seen=seen,
+                    open_runs=(*queued, *folded.open_runs),
+                    labels_seen=(*folded.labels_seen, *seen_before),
                 )
         if len(page) < _PAGE:
             break
         behind = page[-1].run_id
-    return ConversationState(previous=previous, seen=seen, open_runs=tuple(queued))
+    labels_seen = await labels_seen_before(journal, previous, seen, owner, labels)
+    return ConversationState(previous=previous, seen=seen, open_runs=tuple(queued), labels_seen=labels_seen)
 
 
 async def state_after(journal: Journal, owner: User, run_id: str) -> ConversationState:
@@ -153,8 +170,7 @@ async def state_after(journal: Journal, owner: User, run_id: str) -> Conversatio
         child = await _workflow_of(journal, run_id, started.model, owner, is_workflow=bool(started.workflow))
         state = await _state(journal, child, owner) if child else None
         if state is not None and state.beginning().conversation:
-            variables, _ = await _folded(journal, owner, child, state)
-            return ConversationState(variables=variables)
+            return msgspec.structs.replace(await _folded(journal, owner, child, state), open_runs=())
         run_id = started.previous
     return ConversationState()
 
@@ -178,22 +194,21 @@ async def _state(journal: Journal, run_id: str, owner: User) -> RunState | None:
     return state if state.beginning().owning_user == owner else None
 
 
-async def _folded(
-    journal: Journal, owner: User, run_id: str, state: RunState
-) -> tuple[dict[str, Remembered], list[str]]:
-    """The variables as a run, and those that were open when the run began, left them; and which of these are open."""
+async def _folded(journal: Journal, owner: User, run_id: str, state: RunState) -> ConversationState:
+    """The variables and labels as a run, and those that were open when the run began, left them; and which are open."""
     variables = await remembered_by(journal, state.beginning())
-    still_open: list[str] = []
+    still_open, labels_seen = list[str](), dict[str, None]()
     for each in (run_id, *state.beginning().open_runs):
         found = state if each == run_id else await _state(journal, each, owner)
         if found is None:
             continue
+        labels_seen |= dict.fromkeys((*found.beginning().labels_seen, *found.labels_seen))
         for name, value in (await _assigned_in(journal, found)).items():
             if name not in variables or variables[name].version < value.version:
                 variables[name] = value
         if found.ended is None or found.ended.status not in ("done", "failed"):
             still_open.append(each)
-    return variables, still_open
+    return ConversationState(variables=variables, open_runs=tuple(still_open), labels_seen=tuple(labels_seen))
 
 
 async def remembered_by(journal: Journal, started: Started) -> dict[str, Remembered]:

@@ -27,6 +27,7 @@ from ..core.process.worker_thread import LARGE, off_loop
 from ..core.run.node_records import NODE_VALUE_BYTES_MAX, NodeBegan, NodeError, NodeLeft
 from ..core.run.pending import Pending
 from ..journal.recording import CallRef
+from ..policy.labels import Label
 from ..policy.lineage import OF_MODEL, Built, Lineage
 from ..policy.origins import Lookup
 from ..runs.run import Finish, Run, Stopped
@@ -73,6 +74,7 @@ class WorkflowEngine:
         take_posted: writes to the record what was answered while this process drives the run.
         conversation: the variables of the conversation.
         earlier: what was said in the conversation before this run.
+        labels: what the labels of fields of results mean: which models may be told the values.
     """
 
     def __init__(
@@ -81,13 +83,14 @@ class WorkflowEngine:
         definition: Definition,
         inputs: JsonObject,
         given_by: Lineage,
-        models: Callable[[str], Model],
+        models: Callable[[str], Awaitable[Model]],
         heard: list[Message],
         kept: Mapping[str, Json],
         templates: TemplateWriter,
         take_posted: Callable[[], Awaitable[bool]] | None = None,
         conversation: ConversationVariables | None = None,
         earlier: Sequence[Message] = (),
+        labels: Mapping[str, Label] | None = None,
     ) -> None:
         started = run.state.beginning()
         about: JsonObject = {"id": run.run_id, "user": started.principal, "tenant": started.tenant}
@@ -97,7 +100,7 @@ class WorkflowEngine:
         self._conversation = conversation or ConversationVariables(frozenset(), {})
         self._flow = Flow(definition, inputs, given_by, about, self._conversation.values, self._is_under_way)
         self._say_order = SayOrder(self._flow.root)
-        self._answers = ModelAnswers(run, models, earlier)
+        self._answers = ModelAnswers(run, models, earlier, labels or {})
         self._questions = NodeQuestions(run)
         self._heard = heard
         self._kept = kept

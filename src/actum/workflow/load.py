@@ -21,6 +21,7 @@ from msgspec import Struct, structs
 from ..core.definition import TextProblem
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
+from ..core.language.sentence import Sentence
 from ..core.model_settings import ModelSettings
 from ..core.secret_values import secret_paths
 from ..core.stored.definitions import reference
@@ -45,10 +46,10 @@ from .definition.settings import (
     TemplateNode,
     WaitNode,
     WorkflowLimits,
-    WorkflowNode,
     WorkflowText,
 )
 from .definition.text import BadWorkflow, read_text
+from .definition.tool_names import MODEL, named_by, plain_name
 from .request import place_problems
 from .template import syntax_problem
 from .tools import literal_origin, placeholders
@@ -57,7 +58,7 @@ NODES_MAX = 5_000
 """The most nodes of a definition, those in containers counted."""
 
 _NAME = re.compile(r"[A-Za-z_][\w]{0,63}")
-_SECRET_HINT = "keep the value with `actum secrets set`, and write ${secret:NAME} in an http node"
+_SECRET_HINT = Sentence("keep the value with `actum secrets set`, and write ${secret:NAME} in an http node")
 _EDGE = re.compile(r"\s*([A-Za-z_]\w*)(?:\.([\w-]+))?\s*>\s*([A-Za-z_]\w*)\s*")
 _HALF = re.compile("[\ud800-\udfff]")
 _VIEW_FIELDS = frozenset({"view"})
@@ -71,11 +72,16 @@ class CheckedText(Struct):
         definition: the workflow; None where something is wrong.
         problems: each thing that is wrong, in the order of the text.
         source: the text, to tell places by.
+        graph: the nodes that could be read, also where something is wrong; None where the edges make a cycle.
+        inputs, env: as in `Definition`, as far as they could be read.
     """
 
     definition: Definition | None
     problems: tuple[TextProblem, ...]
     source: SourceText
+    graph: Graph | None = None
+    inputs: JsonObject = {}
+    env: JsonObject = {}
 
 
 def read_definition(text: str | bytes, *, is_kept: bool = False) -> Definition:
@@ -108,7 +114,7 @@ def check_text(text: str | bytes, *, is_kept: bool = False) -> CheckedText:
     source = read_text(text, yaml_bytes_max=BYTES_MAX if is_kept else YAML_BYTES_MAX)
     halves = [place for place, each in _texts(source.value, ()) if _HALF.search(each)]
     if halves:
-        told = "this is no text: it holds half of a character, \\ud800 to \\udfff"
+        told = Sentence("this is no text: it holds half of a character, \\ud800 to \\udfff")
         raise BadWorkflow([TextProblem(told, *source.at(place)) for place in halves])
     return _Check(source, is_kept=is_kept).checked()
 
@@ -127,14 +133,17 @@ class _Check:
         """Nodes with a mistake: a reference to one of them is no further mistake."""
         self._is_cut = False
         """A node or an edge is missing because of a mistake: what is upstream of what can't be told."""
-        self._workflows: dict[str, dict[str, Place]] = {}
+        self._called: dict[tuple[bool, str], dict[str, Place]] = {}
+        """What nodes call: whether it is a workflow, and its name; then each way in which it is written."""
+        self._read = CheckedText(None, (), source)
 
     def checked(self) -> CheckedText:
         definition = self._definition()
         problems = tuple(sorted(dict.fromkeys(self.problems), key=lambda one: (one.line, one.column)))
-        return CheckedText(None if problems else definition, problems, self.source)
+        self._read.definition, self._read.problems = None if problems else definition, problems
+        return self._read
 
-    def say(self, message: str, place: Place, hint: str = "") -> None:
+    def say(self, message: Sentence | str, place: Place, hint: Sentence | str = "") -> None:
         """Note a problem."""
         path = ".".join(map(str, place))
         self.problems.append(TextProblem(message, *self.source.at(place), hint, path))
@@ -142,13 +151,13 @@ class _Check:
     def _definition(self) -> Definition | None:
         value = self.source.value
         if not isinstance(value, dict):
-            self.say("a definition is an object", (), "begin with the line 'actum: workflow/1'")
+            self.say(Sentence("a definition is an object"), (), Sentence("begin with the line 'actum: workflow/1'"))
             return None
         fields = _fields_of(WorkflowText)
         self._unknown(value, fields, ())
         for name, each in fields.items():
             if name not in value and each.required:
-                self.say(f"the field {name!r} is missing", (), f"add {name}")
+                self.say(Sentence("the field {name!r} is missing", name=name), (), Sentence("add {name}", name=name))
         found: dict[str, object] = {}
         for name, given in value.items():
             if name not in fields or name in ("nodes", "view"):
@@ -156,15 +165,17 @@ class _Check:
             try:
                 found[name] = msgspec.convert(given, fields[name].type)
             except msgspec.ValidationError as error:
-                self.say(f"{name}: {_plain(error)}", (name,))
+                self.say(Sentence("{name}: {detail}", name=name, detail=_plain(error)), (name,))
         inputs, variables, env = (cast(JsonObject, found.get(name, {})) for name in ("inputs", "vars", "env"))
         remembered = cast(JsonObject, found.get("conversation", {}))
         for name in variables.keys() & remembered.keys():
-            hint = "keep the variable in one of the two"
-            self.say(f"{name!r} stands in vars and in conversation", ("conversation", name), hint)
+            hint = Sentence("keep the variable in one of the two")
+            self.say(Sentence("{name!r} stands in vars and in conversation", name=name), ("conversation", name), hint)
         self._inputs(inputs)
         for place in plain_keys(value):
-            self.say("a key stands here in plain text", place, "write ${secret:NAME} in an http node")
+            self.say(
+                Sentence("a key stands here in plain text"), place, Sentence("write ${secret:NAME} in an http node")
+            )
         nodes = value.get("nodes")
         self._names = _names_in(nodes)
         roots = frozenset(ROOTS) - {"item", "index"}
@@ -172,7 +183,8 @@ class _Check:
         edges = list(cast("list[str]", found.get("edges", [])))
         graph = self._graph(nodes if isinstance(nodes, dict) else {}, edges, (), outside)
         if "nodes" in value and not isinstance(nodes, dict):
-            self.say("nodes is an object: each node by its name", ("nodes",))
+            self.say(Sentence("nodes is an object: each node by its name"), ("nodes",))
+        self._read.graph, self._read.inputs, self._read.env = graph, inputs, env
         outputs = self._outputs(cast("dict[str, Json]", found.get("outputs", {})), graph, outside)
         self._two_versions()
         if self.problems or graph is None:
@@ -200,28 +212,36 @@ class _Check:
         try:
             compile_schema(inputs, where="inputs")
         except UsageError as error:
-            self.say(f"inputs: {error}", ("inputs",))
+            self.say(error.sentence, ("inputs",))
         for path in secret_paths(inputs):
-            self.say(f"inputs: {'.'.join(path)} is a secret, and inputs stand on record", ("inputs",), _SECRET_HINT)
+            self.say(
+                Sentence("inputs: {field} is a secret, and inputs stand on record", field=".".join(path)),
+                ("inputs",),
+                _SECRET_HINT,
+            )
 
     def _unknown(self, value: JsonObject, known: Collection[str], place: Place) -> None:
         for name in value:
             if name not in known:
-                self.say(f"there is no field {name!r}", (*place, name), self._nearest.to(name, known))
+                self.say(
+                    Sentence("there is no field {name!r}", name=name), (*place, name), self._nearest.to(name, known)
+                )
 
     # Graphs -----------------------------------------------------------------------------------------------------------
 
     def _graph(self, nodes: JsonObject, edges: list[str], place: Place, outside: _Outside) -> Graph | None:
         self._left -= len(nodes)
         if self._left < 0:
-            raise BadWorkflow([TextProblem(f"a workflow has at most {NODES_MAX} nodes")])
+            raise BadWorkflow([TextProblem(Sentence("a workflow has at most {nodes_max} nodes", nodes_max=NODES_MAX))])
         read: dict[str, GraphNode] = {}
         notes: set[str] = set()
         for name, given in nodes.items():
             at = (*place, "nodes", name)
             if not _NAME.fullmatch(name) or name in ROOTS or outside.node(name) is not None:
-                hint = "letters, digits and _, none of the names " + ", ".join(ROOTS) + ", and no name twice"
-                self.say(f"a node can not be called {name!r}", at, hint)
+                hint = Sentence(
+                    "letters, digits and _, none of the names {names}, and no name twice", names=", ".join(ROOTS)
+                )
+                self.say(Sentence("a node can not be called {name!r}", name=name), at, hint)
             node = self._node(name, given, at, outside)
             if node is not None and node.type.name != "note":
                 read[name] = node
@@ -244,20 +264,25 @@ class _Check:
     def _node(self, name: str, given: Json, place: Place, outside: _Outside) -> GraphNode | None:
         """The settings of a node; its expressions are compiled when all nodes are known."""
         if not isinstance(given, dict):
-            self.say(f"the node {name} is an object with a type", place)
+            self.say(Sentence("the node {name} is an object with a type", name=name), place)
             return None
         kind = given.get("type")
         row = NODE_TYPES.get(kind) if isinstance(kind, str) else None
         if row is None:
-            what = "has no type" if kind is None else f"there is no type {kind!r}"
-            self.say(f"{name}: {what}", (*place, "type"), self._nearest.to(str(kind), NODE_TYPES))
+            told = Sentence("{name} has no type", name=name)
+            if kind is not None:
+                told = Sentence("{name}: there is no type {kind!r}", name=name, kind=kind)
+            self.say(told, (*place, "type"), self._nearest.to(str(kind), NODE_TYPES))
             return None
         settings = self._settings(row, given, place)
         if settings is None:
             return None
         is_inside = outside.container
         if row.name in ("break", "continue") and not is_inside:
-            self.say(f"{name}: {row.name} stands only inside of each or loop", (*place, "type"))
+            self.say(
+                Sentence("{name}: {kind} stands only inside of each or loop", name=name, kind=row.name),
+                (*place, "type"),
+            )
         ports = row.ports(settings)
         return GraphNode(name, row, settings, {}, (*ports, ERROR) if settings.on_error == "branch" else ports)
 
@@ -267,23 +292,30 @@ class _Check:
         self._unknown(given, {*fields, "type"}, place)
         for name, each in fields.items():
             if name not in given and each.required:
-                self.say(f"{place[-1]}: the field {name!r} is missing", place, f"add {name}")
+                self.say(
+                    Sentence("{node}: the field {name!r} is missing", node=place[-1], name=name),
+                    place,
+                    Sentence("add {name}", name=name),
+                )
         for name, value in given.items():
             if name in fields:
                 try:
                     msgspec.convert(value, fields[name].type)
                 except msgspec.ValidationError as error:
-                    self.say(f"{place[-1]}.{name}: {_plain(error)}", (*place, name))
+                    self.say(
+                        Sentence("{node}.{name}: {detail}", node=place[-1], name=name, detail=_plain(error)),
+                        (*place, name),
+                    )
         self._durations_and_schemas(row, given, place)
         if len(self.problems) > before:
             return None
         try:
             settings = cast(AnySettings, msgspec.convert(given, row.settings))
         except (msgspec.ValidationError, RecursionError) as error:
-            self.say(f"{place[-1]}: {_plain(error)}", place)
+            self.say(Sentence("{node}: {detail}", node=place[-1], detail=_plain(error)), place)
             return None
         for problem, field in _contradictions(row, settings):
-            self.say(f"{place[-1]}: {problem}", (*place, field))
+            self.say(Sentence("{node}: {error_why}", node=place[-1], error_why=problem), (*place, field))
         return settings
 
     def _durations_and_schemas(self, row: NodeType, given: JsonObject, place: Place) -> None:
@@ -293,21 +325,29 @@ class _Check:
                 try:
                     if not isinstance(given[name], dict):
                         seconds_of(given[name])
-                except ValueError as error:
-                    self.say(f"{place[-1]}.{name}: {error}", (*place, name))
+                except UsageError as error:
+                    self.say(
+                        Sentence("{node}.{name}: {error_why}", node=place[-1], name=name, error_why=error),
+                        (*place, name),
+                    )
         until = given.get("until")
         if row.name == "wait" and isinstance(until, str) and "${" not in until:
             try:
                 datetime.fromisoformat(until)
             except ValueError:
-                self.say(f"{place[-1]}.until: {_short(until)} is no time: write it as in ISO 8601", (*place, "until"))
+                self.say(
+                    Sentence(
+                        "{node}.until: {until} is no time: write it as in ISO 8601", node=place[-1], until=_short(until)
+                    ),
+                    (*place, "until"),
+                )
         for name in ("outputs", "output_schema", "schema", "form"):
             schema = given.get(name)
             if isinstance(schema, dict) and name not in row.settings.TEMPLATES:
                 try:
                     compile_schema(schema, where=f"{place[-1]}.{name}")
                 except UsageError as error:
-                    self.say(str(error), (*place, name))
+                    self.say(error.sentence, (*place, name))
 
     def _edges(
         self, edges: list[str], nodes: dict[str, GraphNode], notes: set[str], place: Place, given: JsonObject
@@ -319,31 +359,54 @@ class _Check:
             at = (*place, index)
             read = _EDGE.fullmatch(text)
             if read is None:
-                self.say(f"{_short(text)} is no edge", at, "write node > node, or node.port > node")
+                self.say(
+                    Sentence("{edge} is no edge", edge=_short(text)),
+                    at,
+                    Sentence("write node > node, or node.port > node"),
+                )
                 continue
             source, port, target = read[1], read[2] or "", read[3]
             ends = [name for name in (source, target) if name not in given]
             for name in ends:
-                self.say(f"the edge {_short(text)}: there is no node {name!r} here", at, self._no_end(name, given))
+                self.say(
+                    Sentence("the edge {edge}: there is no node {name!r} here", edge=_short(text), name=name),
+                    at,
+                    self._no_end(name, given),
+                )
             if ends or source in notes or target in notes:
                 continue
             if not port:
                 if len(main[source]) != 1:
-                    several = f"has the ports {listed(ports[source])}" if ports[source] else "has no port"
-                    hint = f"write {source}.PORT > {target}" if ports[source] else "nothing comes behind such a node"
-                    self.say(f"the edge {_short(text)}: {source} {several}", at, hint)
+                    self._say_ports(text, source, target, ports[source], at)
                     continue
                 port = main[source][0]
             if port not in ports[source]:
-                hint = "on_error: branch" if port == ERROR else self._nearest.to(port, ports[source])
-                self.say(f"the edge {_short(text)}: {source} has no port {port!r}", at, hint)
+                hint = Sentence("on_error: branch") if port == ERROR else self._nearest.to(port, ports[source])
+                self.say(
+                    Sentence(
+                        "the edge {edge}: {source} has no port {port!r}", edge=_short(text), source=source, port=port
+                    ),
+                    at,
+                    hint,
+                )
                 continue
             found[Edge(source, port, target)] = None
         return tuple(found)
 
-    def _no_end(self, name: str, given: Collection[str]) -> str:
+    def _say_ports(self, edge: str, source: str, target: str, ports: Collection[str], place: Place) -> None:
+        """Say that an edge has to name one of several ports, or that its node has none."""
+        if ports:
+            told = Sentence(
+                "the edge {edge}: {source} has the ports {names}", edge=_short(edge), source=source, names=listed(ports)
+            )
+            self.say(told, place, Sentence("write {source}.PORT > {target}", source=source, target=target))
+            return
+        told = Sentence("the edge {edge}: {source} has no port", edge=_short(edge), source=source)
+        self.say(told, place, Sentence("nothing comes behind such a node"))
+
+    def _no_end(self, name: str, given: Collection[str]) -> Sentence | str:
         """What the writer of an edge may have meant, where the edge ends nowhere."""
-        border = "an edge joins nodes of the same list of nodes, and crosses no border"
+        border = Sentence("an edge joins nodes of the same list of nodes, and crosses no border")
         return border if name in self._names else self._nearest.to(name, given) or border
 
     def _has_cycle(self, graph: Graph, place: Place, edges: Iterable[Edge]) -> bool:
@@ -357,7 +420,11 @@ class _Check:
             path.append(name)
             name = before[name]
         cycle = [*path[path.index(name) :], name][::-1]
-        self.say(f"the edges make a cycle: {' > '.join(cycle)}", place, "use a loop node to do something again")
+        self.say(
+            Sentence("the edges make a cycle: {line}", line=" > ".join(cycle)),
+            place,
+            Sentence("use a loop node to do something again"),
+        )
         return True
 
     # Expressions ------------------------------------------------------------------------------------------------------
@@ -390,8 +457,8 @@ class _Check:
         self._safe(node, place)
         if isinstance(settings, HttpNode) and not self._is_kept:
             for steps, message in place_problems(expressions):
-                told = f"{node.name}.{'.'.join(steps)}: {message}"
-                self.say(told, (*place, *steps), "write ${...|raw} for a value that is encoded already")
+                told = Sentence("{node}.{field}: {detail}", node=node.name, field=".".join(steps), detail=message)
+                self.say(told, (*place, *steps), Sentence("write ${...|raw} for a value that is encoded already"))
         self._assigned(node, place, known)
         return structs.replace(node, expressions=expressions, body=body)
 
@@ -410,35 +477,48 @@ class _Check:
         if isinstance(settings, HttpNode):
             names_secret = placeholders([settings.query, settings.headers, settings.body])
             if names_secret and not literal_origin(settings.url):
-                hint = "write the host of the url in the definition"
-                self.say(f"{node.name}: a secret is not sent to a host that a value decides", (*place, "url"), hint)
-        if isinstance(settings, WorkflowNode):
-            self._names_workflow(node.name, settings.workflow, (*place, "workflow"))
+                hint = Sentence("write the host of the url in the definition")
+                self.say(
+                    Sentence("{node}: a secret is not sent to a host that a value decides", node=node.name),
+                    (*place, "url"),
+                    hint,
+                )
+        named = named_by(settings)
+        if named is not None and named[0] != MODEL:
+            self._names_called(node, named, (*place, named[0]))
         if isinstance(settings, HumanNode):
             for path in secret_paths(settings.form or {}):
-                told = f"{node.name}: {'.'.join(path)} is a secret, and answers stand on record"
+                told = Sentence(
+                    "{node}: {field} is a secret, and answers stand on record", node=node.name, field=".".join(path)
+                )
                 self.say(told, (*place, "form"), _SECRET_HINT)
         if isinstance(settings, TemplateNode) and (problem := syntax_problem(settings.template)):
-            self.say(f"{node.name}: {problem}", (*place, "template"))
+            self.say(Sentence("{node}: {error_why}", node=node.name, error_why=problem), (*place, "template"))
         if isinstance(settings.on_error, Default):
             self._compile_nothing(settings.on_error.default, (*place, "on_error"))
 
-    def _names_workflow(self, node: str, written: str, place: Place) -> None:
-        """Note which workflow a node names, and whether `name@3` is written rightly."""
-        self._workflows.setdefault(written.partition("@")[0], {})[written] = place
+    def _names_called(self, node: GraphNode, named: tuple[str, str], place: Place) -> None:
+        """Note which workflow, tool or agent a node names, and whether `name@3` is written rightly."""
+        field, written = named
+        self._called.setdefault((field == "workflow", plain_name(written)), {})[written] = place
         if "@" in written:
             try:
                 reference(written)
             except UsageError as error:
-                self.say(f"{node}: {error}", place)
+                self.say(Sentence("{node}: {error_why}", node=node.name, error_why=error), place)
 
     def _two_versions(self) -> None:
-        """A workflow uses one version of another workflow, so that policies know the other workflow by its name."""
-        for name, versions in self._workflows.items():
+        """A workflow uses one version of a workflow, tool or agent, so that policies know it by its name."""
+        for (_, name), versions in self._called.items():
             for written in list(versions)[1:]:
                 first = next(iter(versions))
-                told = f"{written}: {first} is used already, and two versions of {name} can not be told apart"
-                self.say(told, versions[written], f"write {first} here, too")
+                told = Sentence(
+                    "{written}: {first} is used already, and two versions of {name} can not be told apart",
+                    written=written,
+                    first=first,
+                    name=name,
+                )
+                self.say(told, versions[written], Sentence("write {first} here, too", first=first))
 
     def _assigned(self, node: GraphNode, place: Place, known: _Outside) -> None:
         """Whether the variables that a `set` node changes are there."""
@@ -448,12 +528,16 @@ class _Check:
             names = getattr(node.settings, field)
             for name in names if isinstance(names, dict | tuple) else ():
                 if name not in known.vars:
-                    hint = self._nearest.to(name, known.vars) or "declare the variable under vars"
-                    self.say(f"{node.name}: there is no variable {name!r}", (*place, field), hint)
+                    hint = self._nearest.to(name, known.vars) or Sentence("declare the variable under vars")
+                    self.say(
+                        Sentence("{node}: there is no variable {name!r}", node=node.name, name=name),
+                        (*place, field),
+                        hint,
+                    )
 
     def _compile_nothing(self, value: Json, place: Place) -> None:
         if "${" in str(value):
-            self.say("a default is a value, and holds no expression", place)
+            self.say(Sentence("a default is a value, and holds no expression"), place)
 
     def _compile(self, value: Json, place: Place, known: _Outside, *, secrets: bool = False) -> Expression | None:
         try:
@@ -462,7 +546,7 @@ class _Check:
             self._say_each(value, place, secrets=secrets)
             return None
         except RecursionError:
-            self.say("this value is too deep", place)
+            self.say(Sentence("this value is too deep"), place)
             return None
         for at, name in _named_in(compiled, place):
             problem = known.problem_of(name)
@@ -480,7 +564,7 @@ class _Check:
         try:
             compile_value(value, secrets=secrets)
         except UsageError as error:
-            self.say(str(error), place)
+            self.say(error.sentence, place)
 
     def _outputs(self, outputs: dict[str, Json], graph: Graph | None, outside: _Outside) -> dict[str, Expression]:
         known = outside.inside(graph, -1) if graph is not None else outside
@@ -554,11 +638,11 @@ class _Outside(Struct, frozen=True):
         """Whether a node of this name is there, and not upstream."""
         return any(name in level.graph.nodes for level in self.levels) and self.node(name) is None
 
-    def problem_of(self, name: Named) -> str:
-        """What is wrong with what an expression names; empty where nothing is."""
+    def problem_of(self, name: Named) -> Sentence | None:
+        """What is wrong with what an expression names; None where nothing is."""
         node = self.node(name.root)
         if node is None and self.is_later(name.root):
-            return f"{name.shown}: the node {name.root} is not upstream"
+            return Sentence("{shown}: the node {node} is not upstream", shown=name.shown, node=name.root)
         first = name.steps[0] if name.steps else None
         if name.root in self.roots:
             known: Collection[str] | None = None
@@ -569,23 +653,29 @@ class _Outside(Struct, frozen=True):
             elif name.root == "inputs" and isinstance(properties := self.inputs.get("properties"), dict):
                 known = properties
             if known is not None and isinstance(first, str) and first not in known:
-                return f"{name.shown}: there is no {_short(first)} in {name.root}"
-            return ""
+                told = Sentence(
+                    "{shown}: there is no {name} in {root}", shown=name.shown, name=_short(first), root=name.root
+                )
+                return told
+            return None
         if node is None:
-            return f"{name.shown}: there is no node {_short(name.root)}"
+            return Sentence("{shown}: there is no node {name}", shown=name.shown, name=_short(name.root))
         gives: Collection[str] = node.type.gives
         if isinstance(node.settings, MergeNode):
             gives = node.settings.groups
         is_given = first in gives or first == ERROR or isinstance(node.settings.on_error, Default)
         if isinstance(first, str) and not is_given:
-            return f"{name.shown}: the node {name.root} gives {listed(gives) or 'nothing'}"
-        return ""
+            if not gives:
+                return Sentence("{shown}: the node {node} gives nothing", shown=name.shown, node=name.root)
+            given = listed(gives)
+            return Sentence("{shown}: the node {node} gives {names}", shown=name.shown, node=name.root, names=given)
+        return None
 
-    def hint_of(self, name: Named, nearest: _Nearest) -> str:
+    def hint_of(self, name: Named, nearest: _Nearest) -> Sentence | str:
         """What the writer may have meant."""
         node = self.node(name.root)
         if node is None and self.is_later(name.root):
-            return f"add an edge that leads from {name.root} here"
+            return Sentence("add an edge that leads from {node} here", node=name.root)
         first = name.steps[0] if name.steps and isinstance(name.steps[0], str) else ""
         if name.root == "vars":
             return nearest.to(first, self.vars)
@@ -631,7 +721,7 @@ class _Nearest:
     def __init__(self) -> None:
         self._left = self.COMPARED_MAX
 
-    def to(self, name: str, known: Iterable[str]) -> str:
+    def to(self, name: str, known: Iterable[str]) -> Sentence | str:
         """A hint; empty where no name is near.
 
         Args:
@@ -643,10 +733,10 @@ class _Nearest:
         if not self._left or len(name) > SHOWN_MAX:
             return ""
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.6) or (names if len(names) == 1 else [])
-        return f"do you mean {near[0]!r}?" if near else ""
+        return Sentence("do you mean {name!r}?", name=near[0]) if near else ""
 
 
-def _contradictions(row: NodeType, settings: AnySettings) -> Iterator[tuple[str, str]]:
+def _contradictions(row: NodeType, settings: AnySettings) -> Iterator[tuple[Sentence, str]]:
     """What is wrong with the fields of a node together: the problem, and the field."""
     if isinstance(settings, ModelNode) and isinstance(settings.messages, list):
         for each in settings.messages:
@@ -654,18 +744,18 @@ def _contradictions(row: NodeType, settings: AnySettings) -> Iterator[tuple[str,
                 try:
                     msgspec.convert(each, PromptMessage)
                 except msgspec.ValidationError as error:
-                    yield f"messages: {_plain(error)}", "messages"
+                    yield Sentence("messages: {detail}", detail=_plain(error)), "messages"
     if isinstance(settings, WaitNode):
         given = [settings.for_, settings.until, settings.event]
         if sum(each is not None for each in given) != 1:
-            yield "a node waits for one of for, until and event", "type"
+            yield Sentence("a node waits for one of for, until and event"), "type"
     if isinstance(settings, HumanNode) and settings.choices and settings.form is not None:
-        yield "a person chooses, or fills in a form: leave choices or form out", "form"
+        yield Sentence("a person chooses, or fills in a form: leave choices or form out"), "form"
     if isinstance(settings, ModelNode):
         try:
             msgspec.convert(settings.settings, ModelSettings)
         except (msgspec.ValidationError, UsageError) as error:
-            yield f"settings: {_plain(error)}", "settings"
+            yield Sentence("settings: {detail}", detail=_plain(error)), "settings"
     ports = row.ports(settings)
     names = {"human": "choices", "classify": "classes", "if": "cases"}
     if row.name in names:
@@ -673,7 +763,7 @@ def _contradictions(row: NodeType, settings: AnySettings) -> Iterator[tuple[str,
         taken = {"else"} if isinstance(settings, IfNode) else {each for each in own if own.count(each) > 1}
         taken |= {ERROR} if settings.on_error == "branch" else set()
         for name in dict.fromkeys(each for each in own if each in taken):
-            yield f"the port {name!r} stands for something else already", names[row.name]
+            yield Sentence("the port {name!r} stands for something else already", name=name), names[row.name]
 
 
 def _named_in(compiled: Expression, place: Place) -> Iterator[tuple[Place, Named]]:
@@ -732,6 +822,8 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(first[:10]) + (" and more" if len(first) > 10 else "")
 
 
-def _plain(error: Exception) -> str:
+def _plain(error: Exception) -> Sentence | str:
     """What msgspec says, with the place in our words."""
-    return re.sub(r" - at `\$\.?([^`]*)`", lambda found: f", at {found[1]}" if found[1] else "", str(error))
+    said, _, place = str(error).partition(" - at `$")
+    place = place.removesuffix("`").removeprefix(".")
+    return Sentence("{detail}, at {place}", detail=said, place=place) if place else said

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import msgspec
 
 from ..core.budget import ZERO
 from ..core.call import MediaPart
@@ -11,11 +13,14 @@ from ..core.cancellation import apart
 from ..core.errors import ModelError
 from ..core.event import Delta, NodeProgress
 from ..core.json import JsonObject
-from ..core.message import Message, Reply, Transcript
+from ..core.message import Message, Reply, ToolMessage, Transcript
 from ..core.model import Model, Request
 from ..core.run.node_records import NodeError
 from ..core.run.record import ModelReplied
 from ..core.token_estimate import with_sound_usage, with_usage
+from ..policy.labels import Label, refused
+from ..policy.record_mask import model_mask
+from ..runs.other_values import know_others
 from ..runs.run import Run
 from .asking import NodeAnswer, answer
 from .conversation import window
@@ -31,10 +36,18 @@ class ModelAnswers:
         run: the run.
         models: by name.
         earlier: what was said in the conversation before this run.
+        labels: what the labels of fields of results mean: which models may be told the values.
     """
 
-    def __init__(self, run: Run, models: Callable[[str], Model], earlier: Sequence[Message]) -> None:
+    def __init__(
+        self,
+        run: Run,
+        models: Callable[[str], Awaitable[Model]],
+        earlier: Sequence[Message],
+        labels: Mapping[str, Label],
+    ) -> None:
         self._run = run
+        self._labels = labels
         self._models = models
         self._earlier = earlier
         self._replies: dict[int, deque[Reply]] = {}
@@ -79,8 +92,9 @@ class ModelAnswers:
         await run.check_access()
         settings = due.node.settings
         assert isinstance(settings, ModelNode | ClassifyNode | ExtractNode)
-        model = self._models(settings.model)
+        model = await self._models(settings.model)
         price = context.budget.price(model.name)
+        request = await self._without_hidden(request, model)
         began = context.clock.monotonic()
 
         def tell(event: Delta) -> None:
@@ -100,6 +114,25 @@ class ModelAnswers:
         context.write(ModelReplied(str(number), reply, seconds, context.elapsed(), cost))
         run.count_reply(reply.usage, cost)
         return reply
+
+    async def _without_hidden(self, request: Request, model: Model) -> Request:
+        """The request without the values that the model may not be told, whichever run brought them: see
+        `policy.labels`.
+
+        Raises:
+            NodeFailed: the label of such a value says that the request fails.
+        """
+        run, mask = self._run, model_mask(self._labels, model.name)
+        if not (mask.hides_any or run.state.labels_seen or run.state.beginning().labels_seen):
+            return request
+        await know_others(mask, run.journal, run.run_id, await run.journal.read(run.run_id))
+        earlier = [message.result for message in request.messages if isinstance(message, ToolMessage)]
+        for result in (*run.state.results(), *earlier):
+            mask.know(result)
+        messages = [*map(mask.message, request.messages)]
+        if name := refused(self._labels, mask.replaced):
+            raise NodeFailed("label", f"the model {model.name} may not be told a value with the label {name!r}")
+        return msgspec.structs.replace(request, messages=messages)
 
     def _media(self, given: JsonObject) -> list[MediaPart]:
         handles = given.get("files") or []

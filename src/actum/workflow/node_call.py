@@ -18,6 +18,7 @@ from ..schema.schema import compile_schema
 from .asking import told_of
 from .definition.flow import Due, NodeOutcome
 from .definition.settings import AgentNode, CodeNode, HttpNode, KnowledgeNode, ToolNode, WorkflowNode
+from .definition.tool_names import plain_name
 from .pure import NodeFailed, failed
 from .request import arguments_of, request_of
 from .tools import CODE_TOOL, HTTP_READ_TOOL, HTTP_SEND_TOOL, READING, placeholders
@@ -48,14 +49,16 @@ def asked_for(
     given = _values(due, parameters_of, spliced=spliced)
     match settings:
         case ToolNode(tool=name):
-            return given, ToolCall(due.path, name, object_in(given["with"], "with"))
+            return given, ToolCall(due.path, plain_name(name), object_in(given["with"], "with"))
         case AgentNode(agent=name):
             task = given["task"]
-            return given, ToolCall(due.path, name, {"task": task if isinstance(task, str) else dumps(task)})
+            return given, ToolCall(due.path, plain_name(name), {"task": task if isinstance(task, str) else dumps(task)})
         case WorkflowNode(workflow=name):
-            return given, ToolCall(due.path, name.partition("@")[0], object_in(given["with"], "with"))
+            return given, ToolCall(due.path, plain_name(name), object_in(given["with"], "with"))
         case KnowledgeNode(tool=name):
-            return given, ToolCall(due.path, name, {"query": given["query"], **object_in(given["with"], "with")})
+            return given, ToolCall(
+                due.path, plain_name(name), {"query": given["query"], **object_in(given["with"], "with")}
+            )
         case CodeNode():
             inputs = object_in(given["with"], "with")
             said: JsonObject = {"language": settings.language, "code": settings.code, "inputs": inputs}
@@ -85,7 +88,7 @@ def _values(due: Due, parameters_of: Callable[[str], JsonObject], *, spliced: bo
             case HttpNode() if not spliced:
                 return request_of(expressions, scope)
             case ToolNode(tool=name) if not spliced:
-                return {"with": arguments_of(expressions["with"], scope, parameters_of(name))}
+                return {"with": arguments_of(expressions["with"], scope, parameters_of(plain_name(name)))}
             case _:
                 return {name: each.value(scope) for name, each in expressions.items()}
     except NoPlace as problem:

@@ -5,7 +5,9 @@ A node `{type: workflow, workflow: price}` stands for what is published under `p
 are used by workflows, so that a run which goes on after a `publish` or a `rollback` still uses those with which it
 began.
 
-A workflow never uses itself, neither directly nor by way of other workflows, in whatever version.
+A workflow never uses itself, neither directly nor by way of other workflows, tools and agents, in whatever version.
+
+A node that calls a tool or an agent which the tenant has published means what is in use when the run begins, likewise.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
-from ..core.definition import ReadDefinition, TextProblem
+from ..core.definition import BadText, ReadDefinition, TextProblem
 from ..core.errors import UsageError
-from ..core.interfaces import Journal
+from ..core.interfaces import Journal, Toolset
+from ..core.json import Json
+from ..core.language.sentence import Sentence
+from ..core.model import Model
 from ..core.process.worker_thread import off_loop
 from ..core.run.record import Started
 from ..core.stored.definitions import (
@@ -28,16 +33,24 @@ from ..core.stored.definitions import (
     text_digest,
 )
 from ..core.tool import Tool
+from ..journal.kept_uses import TOOLS_INLINE_MAX
+from ..models.catalog import is_place
 from ..runs.definitions import Publisher
-from .definition.graph import Definition
+from ..runs.given_tools import Toolish
+from .definition.graph import Definition, nodes_in
+from .definition.settings import AnySettings, HttpNode
 from .definition.text import BadWorkflow
-from .definition.tool_names import workflow_names
+from .definition.tool_names import called_names, model_names, plain_name, workflow_names
 from .listing import ListedWorkflow, WorkflowCard, card_of, listed, read_card, written_card
 from .load import check_text, read_definition
-from .tool_check import check_tools
+from .node_facts import CheckFindings, findings_of
+from .node_models import NodeModels
+from .tool_check import WrongName
+from .tools import placeholders
 from .workflow import Workflow
 
 _KIND = "workflow"
+_TOOL = "tool/"
 _PUBLISHED: Mapping[str, int] = {}
 OPENED_MAX, OPENED_BYTES_MAX = 200, 4_000_000
 """The most publications of other workflows that a workflow may use, and the most bytes of their texts. Publications
@@ -52,15 +65,50 @@ class MakeWorkflow(Protocol):
     """Makes a workflow of a definition, with the tools, the models and the rules of the program."""
 
     def __call__(
-        self, definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]
+        self, definition: Definition, used: Sequence[Toolish], version: int, uses: Mapping[str, int]
     ) -> Workflow:
         """Make a workflow.
 
         Args:
             definition: the graph.
-            used: the workflows that its nodes use; they belong into `tools`.
+            used: the published workflows and tools that its nodes use; they belong into `tools`.
             version, uses: as for `Workflow`.
         """
+
+
+class PublishedCalls(Protocol):
+    """What a tenant has beside workflows, for the nodes of its workflows: published tools and agents, and models."""
+
+    async def publications_made(self) -> int:
+        """How often something of it was published, or taken out of use."""
+
+    async def listed(self) -> Sequence[Tool]:
+        """The definitions of those in use."""
+
+    async def open(self, name: str, began_with: Mapping[str, int] | None) -> tuple[Toolset, Mapping[str, int]] | None:
+        """One of them, with the publications that it stands for, as in `Started.uses`; None where there is none.
+
+        Args:
+            name: what it is called; `times@2` for a version.
+            began_with: the publications of a run that is to go on; None for those in use.
+
+        Raises:
+            UsageError: it can not be used now.
+        """
+
+    async def model_names(self) -> Sequence[str]:
+        """The names of the models that the tenant has connected."""
+
+    async def model(self, name: str) -> Model | None:
+        """The model that the tenant has connected under a name; None where there is none.
+
+        Raises:
+            UsageError: the model can not be asked now.
+        """
+
+
+CallsOfTenants = Callable[[str], PublishedCalls]
+"""What a tenant has published, for the nodes of its workflows."""
 
 
 class PublishedWorkflows:
@@ -75,6 +123,8 @@ class PublishedWorkflows:
             not stand in `given` again.
         means: says what else a name means where the workflows are served, such as `an agent`; empty for nothing. Under
             such a name nothing can be published.
+        calls: the published tools and agents that nodes may call; None for none. It can be set later.
+        models: the models that nodes may name, for checks; None where a check does not look at the names of models.
 
     Attributes:
         latest: what `listed` gave when it could last be read; None before.
@@ -92,8 +142,12 @@ class PublishedWorkflows:
         tenant: str = "",
         tools: Sequence[Tool] = (),
         means: Callable[[str], str] | None = None,
+        calls: PublishedCalls | None = None,
+        models: NodeModels | None = None,
     ) -> None:
         self._journal = journal
+        self.calls = calls
+        self._models = models
         self._store = journal.definitions
         self._definitions: dict[str, Definition] = {}
         self._make = make
@@ -123,7 +177,7 @@ class PublishedWorkflows:
             made = self._made
             in_use = await self._store.in_use(_KIND, tenant=self._tenant)
             found = [(each, card) for each in in_use if (card := await self._card(each)) is not None]
-            self.latest = self._known = listed(found, self._tools, self._known)
+            self.latest = self._known = listed(found, await self._callable(), self._known)
             if made != self._made:
                 return self._known  # something was published in the meantime
             self._listed = self._known
@@ -133,9 +187,16 @@ class PublishedWorkflows:
         """How often something was published here."""
         return await self._store.publications_made(_KIND, tenant=self._tenant)
 
+    async def _callable(self) -> Sequence[Tool]:
+        """The definitions of the tools that nodes may call: those of the program first."""
+        if self.calls is None:
+            return self._tools
+        return [*self._tools, *(tool for tool in await self.calls.listed() if tool.name not in self._given)]
+
     async def _look(self) -> None:
         """Forget what was known of the publications in use where something was published since."""
         made = await self._store.publications_made(_KIND, tenant=self._tenant)
+        made += await self.calls.publications_made() if self.calls is not None else 0
         if made != self._made:
             self._made, self._listed = made, None
             self._opened.clear()
@@ -255,17 +316,33 @@ class PublishedWorkflows:
             text: the text of a definition.
             tools: the tools of the program.
         """
+        return (await self.findings(text, tools)).problems
+
+    async def findings(self, text: str | bytes, tools: Sequence[Tool]) -> CheckFindings:
+        """The same, with what is known of each node.
+
+        Args:
+            text: the text of a definition.
+            tools: the tools of the program.
+        """
         try:
             checked = await off_loop(len(text), check_text, text)
             if checked.definition is None:
-                return checked.problems
-            used, _ = await self._opening().used_by(checked.definition, ())
+                return await off_loop(len(text), findings_of, checked, tools)
+            opening, wrong = self._opening(), dict[tuple[str, str], WrongName]()
+            used, _ = await opening.used_by(checked.definition, ())
         except BadWorkflow as bad:
-            return bad.problems
+            return CheckFindings(bad.problems)
         except UsageError as error:
-            return [TextProblem(str(error))]
+            return CheckFindings([TextProblem(error.sentence)])
+        called, _ = await opening.called_by(checked.definition, (), {tool.name for tool in tools}, wrong)
+        if self._models is not None and checked.graph is not None:
+            connected = await self.calls.model_names() if self.calls is not None else ()
+            wrong |= self._models.wrong_in(checked.graph, connected)
         published = [tool for each in used for tool in await each.as_tool().list_tools()]
-        return await off_loop(len(text), check_tools, checked, [*tools, *published])
+        pinned = {plain_name(each) for each in called_names(checked.definition) if "@" in each}
+        versions = [tool for each in called for tool in await each.list_tools() if tool.name in pinned]
+        return await off_loop(len(text), findings_of, checked, [*tools, *published, *versions], wrong)
 
     def publisher(self, tools: Sequence[Tool] = ()) -> Publisher:
         """The same workflows as texts: what checks, publishes, rolls back and unpublishes them.
@@ -281,7 +358,14 @@ class PublishedWorkflows:
             definition = await self._parsed(text_digest(text.encode()), text)
             if definition.name != name:
                 raise BadWorkflow([_other_name(definition.name, name)])
-            return ReadDefinition(name=definition.name, about=written_card(definition))
+            nodes = nodes_in(definition.graph)
+            return ReadDefinition(
+                name=definition.name,
+                about=written_card(definition),
+                names_secret=any(placeholders(_sent(node.settings)) for node in nodes),
+                names_place=any(map(is_place, model_names(definition.graph))),
+                is_code=any(node.type.name == "code" for node in nodes),
+            )
 
         return Publisher(
             self._journal,
@@ -303,7 +387,7 @@ class PublishedWorkflows:
             raise no_publication(_KIND, name)
 
     def _opening(self, began_with: Mapping[str, int] | None = None) -> _Opening:
-        return _Opening(self._definition_in, self._store, self._make, self._given, self._tenant, began_with)
+        return _Opening(self._definition_in, self._store, self._make, self._given, self._tenant, began_with, self.calls)
 
     async def _definition_in(self, publication: Publication) -> Definition:
         """The definition in a publication.
@@ -338,7 +422,9 @@ class _Opening:
         given: frozenset[str],
         tenant: str,
         began_with: Mapping[str, int] | None,
+        calls: PublishedCalls | None,
     ) -> None:
+        self._calls = calls
         self._definition_in = definition_in
         self._store = store
         self._make = make
@@ -365,7 +451,78 @@ class _Opening:
             tried: of the draft of a workflow, what `Started.uses` says of the draft.
         """
         used, uses = await self.used_by(definition, above)
-        return self._make(definition, used, version, {**tried, **uses})
+        called, theirs = await self.called_by(definition, above)
+        uses = {**tried, **uses, **theirs}
+        if sum(name.startswith(_TOOL) for name in uses) > TOOLS_INLINE_MAX:
+            raise UsageError(
+                "{name} uses more than {most} published tools", name=definition.name, most=TOOLS_INLINE_MAX
+            )
+        return self._make(definition, [*used, *called], version, uses)
+
+    async def called_by(
+        self,
+        definition: Definition,
+        above: tuple[str, ...],
+        among: Collection[str] | None = None,
+        wrong: dict[tuple[str, str], WrongName] | None = None,
+    ) -> tuple[list[Toolset], dict[str, int]]:
+        """The published tools and agents that the nodes of a definition call, and all publications that these use.
+
+        Args:
+            definition: the graph.
+            above: as for `made`.
+            among: the names that are looked at; None for all.
+            wrong: is told which of them can not be used, and why; None where that raises an error.
+
+        Raises:
+            UsageError: one of them can not be used now, or leads back to the workflow.
+        """
+        line = (*above, definition.name)
+        found: list[Toolset] = []
+        uses: dict[str, int] = {}
+        workflows = {plain_name(each) for each in workflow_names(definition)}
+        # Versions last: they are seen not to be other ones than those that the rest uses.
+        for written in sorted(called_names(definition), key=lambda each: "@" in each):
+            name = plain_name(written)
+            if name in workflows or (among is not None and name not in among):
+                continue
+            try:
+                opened = await self._open_called(written, line)
+                if opened is None:
+                    continue  # a mistake that `check` tells, or what was taken out of use: its call says so
+                toolset, theirs = opened
+                other = next((each for each, number in theirs.items() if uses.get(each, number) != number), "")
+                if other and "@" in written:
+                    raise UsageError("{name} needs another version of {other} than the rest", name=written, other=other)
+            except UsageError as error:
+                if wrong is None:
+                    raise
+                wrong |= {(field, written): WrongName(error.sentence) for field in ("tool", "agent")}
+                continue
+            found.append(toolset)
+            uses |= theirs
+        return found, dict(sorted(uses.items()))
+
+    async def _open_called(self, written: str, line: tuple[str, ...]) -> tuple[Toolset, Mapping[str, int]] | None:
+        """A published tool or agent; None where the name means no such.
+
+        Raises:
+            UsageError: it can not be used now, or leads back to the workflow.
+        """
+        name = plain_name(written)
+        if name in self._given and written != name:
+            raise UsageError("the tools of the settings have no versions: write tool: {name}", name=name)
+        if name in self._given or self._calls is None:
+            return None
+        try:
+            opened = await self._calls.open(written, self._began_with)
+        except BadText as bad:
+            why = bad.problems[0].message
+            raise UsageError("{name!r} can not be called now: {why}", name=written, why=why) from None
+        again = next((each for each in map(plain_name, opened[1]) if each in line), None) if opened else None
+        if again is not None:
+            raise _uses_itself((*line, written, again))
+        return opened
 
     async def used_by(self, definition: Definition, above: tuple[str, ...]) -> tuple[list[Workflow], dict[str, int]]:
         """The published workflows that the nodes of a definition name, and the numbers of all that are used."""
@@ -379,7 +536,7 @@ class _Opening:
             if name in line:
                 raise _uses_itself((*line, name))
             child = await self._child(name, number, line)
-            again = next((each for each in map(_plain_name, child.uses) if each in line), None)
+            again = next((each for each in map(plain_name, child.uses) if each in line), None)
             if again is not None:
                 raise _uses_itself((*line, name, again))
             used.append(child)
@@ -418,8 +575,11 @@ class _Opening:
             return None
 
 
-def _plain_name(written: str) -> str:
-    return written.partition("@")[0]
+def _sent(settings: AnySettings) -> list[Json]:
+    """Where a node may name secrets: what an `http` node sends."""
+    if not isinstance(settings, HttpNode):
+        return []
+    return [settings.url, settings.query, settings.headers, settings.body]
 
 
 def _uses_itself(line: Sequence[str]) -> UsageError:
@@ -427,5 +587,5 @@ def _uses_itself(line: Sequence[str]) -> UsageError:
 
 
 def _other_name(written: str, name: str) -> TextProblem:
-    told = f"the definition is called {written!r}, and not {name!r}"
-    return TextProblem(told, hint=f"write name: {name}", path="name")
+    told = Sentence("the definition is called {written!r}, and not {name!r}", written=written, name=name)
+    return TextProblem(told, hint=Sentence("write name: {name}", name=name), path="name")

@@ -15,6 +15,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.json import JsonObject
+from ..core.language.sentence import Sentence
 from ..transport.process import Child, start_child
 from .pure import NodeFailed
 
@@ -66,24 +67,24 @@ SYNTAX_CHARS_MAX = 20_000
 """The syntax of a longer template is looked at when its text is written, in the child."""
 
 
-def syntax_problem(template: str) -> str:
-    """What is wrong with the syntax of a template; empty where nothing is, or where the template is too long to be
+def syntax_problem(template: str) -> Sentence | None:
+    """What is wrong with the syntax of a template; None where nothing is, or where the template is too long to be
     looked at in this process. Nothing of the template is computed.
 
-    >>> syntax_problem("Hello {{ name }")
+    >>> str(syntax_problem("Hello {{ name }"))
     "line 1 of the template: unexpected '}'"
     """
     if len(template) > SYNTAX_CHARS_MAX:
-        return ""
+        return None
     from jinja2 import Environment, TemplateSyntaxError  # noqa: PLC0415  # for definitions with templates alone
 
     try:
         Environment(autoescape=False).parse(template)  # nothing is written with it
     except TemplateSyntaxError as error:
-        return f"line {error.lineno} of the template: {error.message}"
+        return Sentence("line {line} of the template: {detail}", line=error.lineno, detail=error.message)
     except RecursionError:
-        return "the template is nested too deep"
-    return ""
+        return Sentence("the template is nested too deep")
+    return None
 
 
 class TemplateWriter:

@@ -18,9 +18,9 @@ from ..core.event import Event, RunFinished, RunResult, RunStarted
 from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
 from ..core.run.pending import over_at
-from ..core.run.record import Ended
 from ..core.run.summary import OpenQuestion
 from ..journal.recording import RunState
+from ..runs.ended_below import CANCELLED, end_runs_below
 from ..runs.runner import Begins, unless_stopped
 from ..tasks.ended_waits import WAKE_S, CanGoOn, DueQuestions, ends_by_itself, is_paused, state_of
 
@@ -115,7 +115,8 @@ async def _end_waiting(journal: Journal, run_id: str) -> None:
     with suppress(Busy):
         async with journal.claim(run_id):
             if is_paused(await journal.read(run_id)):
-                journal.append(run_id, Ended("stopped", "", "cancelled"))
+                await end_runs_below(journal, run_id, CANCELLED)
+                journal.append(run_id, CANCELLED)
                 await journal.sync(run_id)
 
 

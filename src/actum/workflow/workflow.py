@@ -42,9 +42,11 @@ from ..core.secrets.redaction import DEFAULT_REDACTION, Redaction
 from ..core.secrets.store import SecretSource
 from ..core.stored.definitions import TRIED
 from ..core.under_way import call_under_way
+from ..core.user import User
 from ..journal.kept_tools import keep_tools
 from ..journal.recording import RunState
 from ..models.catalog import open_model
+from ..policy.labels import Label
 from ..policy.lineage import From
 from ..runs.below import (
     answers_of,
@@ -72,11 +74,13 @@ from .conversation import ConversationVariables, remembered_by, state_of
 from .definition.graph import Definition, is_foreign, nodes_in
 from .definition.settings import HttpNode, ModelNode
 from .definition.text import BadWorkflow
-from .definition.tool_names import workflow_names
+from .definition.tool_names import called_names, workflow_names
 from .engine import WorkflowEngine
 from .load import check_text, read_definition
+from .node_facts import CheckFindings, findings_of
+from .node_models import NodeModels, OfferedModels
+from .pure import NodeFailed
 from .template import TemplateWriter
-from .tool_check import check_tools
 from .tools import WorkflowTools, literal_origin
 from .turn import conversation_held, for_caller, read_conversation, with_variables
 from .waiting import WAIT_S, WaitingRuns, WholeRun, waited_along
@@ -117,6 +121,9 @@ class Workflow:
         egress: the operator's rules for the requests of `http` nodes.
         version: the number under which the definition was published; 0 where it was not.
         uses: the publications that `workflow` nodes stand for; see `published.PublishedWorkflows`, which fills in both.
+        offered: the models that the program offers by names of its own, such as those of `[models.*]`; None for none.
+            `models` come before them.
+        labels: as for `Agent`. A model that may not be told a value, of a node or of an agent, is told `[personal]`.
 
     Attributes:
         definition: the graph.
@@ -146,6 +153,8 @@ class Workflow:
         egress: Egress | None = None,
         version: int = 0,
         uses: Mapping[str, int] | None = None,
+        offered: OfferedModels | None = None,
+        labels: Mapping[str, Label] | None = None,
     ) -> None:
         self.definition = definition
         self.name = name or definition.name
@@ -153,6 +162,8 @@ class Workflow:
         self.uses = dict(uses or {})
         nodes = nodes_in(definition.graph)
         missing = sorted(name for name in workflow_names(definition) if "@" in name and name not in self.uses)
+        if not (version or self.uses):
+            missing += [name for name in called_names(definition) if "@" in name]
         if missing:
             raise UsageError(
                 "{definition} uses {missing}, a published version: open the workflow with PublishedWorkflows",
@@ -176,8 +187,9 @@ class Workflow:
             secrets=secrets,
             redaction=redaction,
             clock=clock,
+            labels=labels,
         )
-        self._given_models = dict(models or {})
+        self._node_models = NodeModels(dict(models or {}), offered)
         self._models: dict[str, Model] = {}
         self._known = {definition.digest: definition}
         is_of_tenant = bool(version) or any(each.startswith(TRIED) for each in self.uses)
@@ -239,13 +251,20 @@ class Workflow:
         Args:
             text: the text of a definition.
         """
+        return (await self.findings(text)).problems
+
+    async def findings(self, text: str | bytes) -> CheckFindings:
+        """The same, with what is known of each node.
+
+        Args:
+            text: the text of a definition.
+        """
         try:
             checked = await off_loop(len(text), check_text, text)
         except BadWorkflow as bad:
-            return bad.problems
-        if checked.definition is None:
-            return checked.problems
-        return await off_loop(len(text), check_tools, checked, (await self.runner.catalog()).tools)
+            return CheckFindings(bad.problems)
+        wrong = self._node_models.wrong_in(checked.graph) if checked.graph is not None else {}
+        return await off_loop(len(text), findings_of, checked, (await self.runner.catalog()).tools, wrong)
 
     # Runs -------------------------------------------------------------------------------------------------------------
 
@@ -293,7 +312,7 @@ class Workflow:
             structs.replace(given, emit=told.tell if told is not None else None), agent=self, above=above
         )
         journal = setting.journal
-        started = await self._started(inputs, given, given_by)
+        started, labels = await self._started(inputs, given, given_by), self.runner.labels
         if above is not None and await is_begun(run_id, journal, above):
             result = await self._go_on(run_id, partial(handed_down, above.answers), setting)
         else:
@@ -302,7 +321,7 @@ class Workflow:
             async with journal.claim(run_id), conversation_held(started, journal):
                 if not is_new and await journal.read(run_id):
                     raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
-                result = await self._begin(run_id, await with_variables(run_id, started, journal), setting)
+                result = await self._begin(run_id, await with_variables(run_id, started, journal, labels), setting)
         result = await self._waited_along(result, setting, wait_s, told)
         if above is not None:
             told_above(result)
@@ -339,7 +358,7 @@ class Workflow:
             if options.run_id is not None and await self.journal.read(run_id):
                 raise UsageError("there is a run {wanted!r} already: use resume() to go on with it", wanted=run_id)
             self._keep_definition(self.journal)
-            await with_variables(run_id, started, self.journal)  # or nothing is queued: too many runs are open
+            await with_variables(run_id, started, self.journal, {})  # or nothing is queued: too many runs are open
             started = _with_inputs_apart(run_id, started, self.journal)
             await self.runner.start(run_id, started, self.runner.setting(agent=self))
             self.journal.append(run_id, task)
@@ -569,7 +588,7 @@ class Workflow:
         )
         started = below(await self._started(inputs, given, given_by), context)
         if answers and (self.definition.conversation or _has_memory(self.definition)):
-            started = await for_caller(run_id, started, context, journal)
+            started = await for_caller(run_id, started, context, journal, self.runner.labels)
         async with journal.claim(run_id), conversation_held(started, journal):
             return await self._begin(run_id, started, setting)
 
@@ -654,7 +673,7 @@ class Workflow:
             conversation_held(begun, setting.journal),
             self.runner.taken_up(run_id, answers, setting, check) as state,
         ):
-            await read_conversation(run_id, state, setting.journal)
+            await read_conversation(run_id, state, setting.journal, self.runner.labels)
             return await self._carry_out(run_id, state, setting)
 
     async def _carry_out(self, run_id: str, state: RunState, setting: Setting) -> RunResult[JsonObject]:
@@ -684,13 +703,14 @@ class Workflow:
                 definition,
                 inputs,
                 From((Origin(started.given_by),)),
-                self._model,
+                partial(self._model, user=started.owning_user),
                 heard,
                 kept,
                 self._templates,
                 partial(take_posted, journal, run_id, state),
                 ConversationVariables(names, known, now),
                 earlier,
+                self.runner.labels,
             )
             return cast("RunResult[JsonObject]", await engine.drive())
 
@@ -701,9 +721,21 @@ class Workflow:
             self._known[digest] = await off_loop(len(text), read_definition, text, is_kept=True)
         return self._known[digest]
 
-    def _model(self, name: str) -> Model:
+    async def _model(self, name: str, user: User) -> Model:
+        """The model that a node names.
+
+        Raises:
+            NodeFailed: it can not be asked now.
+            UsageError: there is none.
+        """
+        try:
+            model = await self._node_models.open(name, user)
+        except UsageError as error:
+            raise NodeFailed("no_model", str(error)) from None
+        if not isinstance(model, str):
+            return model
         if name not in self._models:
-            self._models[name] = open_model(self._given_models.get(name, name))
+            self._models[name] = open_model(model)
         return self._models[name]
 
 

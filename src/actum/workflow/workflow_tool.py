@@ -66,6 +66,9 @@ class WorkflowTool:
         description: what the workflow is good for.
         given_by: where the arguments of the calls come from.
         answers, opened: as for `Workflow.as_tool`.
+
+    Attributes:
+        workflow: the workflow.
     """
 
     generation = 0
@@ -84,29 +87,29 @@ class WorkflowTool:
         self._given_by = given_by
         self._answers = answers
         self._opened = opened
-        self._workflow = workflow
+        self.workflow = workflow
         self._name = name
         self._description = description
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tool: its effects are those of all tools that the nodes name, and unknown where one of them is."""
-        catalog = await self._workflow.runner.catalog()
+        catalog = await self.workflow.runner.catalog()
         effects: set[Effects] | None = set()
-        for node in nodes_in(self._workflow.definition.graph):
+        for node in nodes_in(self.workflow.definition.graph):
             for name in tool_names(node.settings):
                 bound = catalog.get(name)
                 known = bound.tool.effects if bound is not None else None
                 effects = None if known is None or effects is None else effects | known
             if node.type.name in NODE_EFFECTS and effects is not None:
                 effects.add(NODE_EFFECTS[node.type.name])
-        schema = self._workflow.definition.inputs or {"type": "object", "properties": {}}
+        schema = self.workflow.definition.inputs or {"type": "object", "properties": {}}
         return (
             Tool(
                 name=self._name,
                 description=self._description,
                 parameters=schema,
                 effects=None if effects is None else frozenset(effects or {"read"}),
-                from_client=bool(self._workflow.version),
+                from_client=bool(self.workflow.version),
                 idempotent=True,
             ),
         )
@@ -120,7 +123,7 @@ class WorkflowTool:
         """
         run_id = child_id(context.key)
         try:
-            workflow = self._workflow if self._opened is None else await self._opened(run_id, context)
+            workflow = self.workflow if self._opened is None else await self._opened(run_id, context)
             result = await workflow.run_child(
                 call.arguments, run_id, context, given_by=self._given_by, answers=self._answers
             )

@@ -117,7 +117,7 @@ def test_a_definition_that_changed_is_kept_back_and_shown_as_a_change(run: Run, 
     kept = run("call", "sums_add", "a=2", "b=3", "--yes", "--journal", "memory")
     assert kept.exit_code == 1
     assert "not what it was when it was approved" in kept.stderr
-    assert "1 tools wait for `actum mcp approve sums`" in kept.stderr
+    assert "1 tool to be approved by `actum mcp approve sums`" in kept.stderr
     again = run("mcp", "approve", "sums")
     assert (again.exit_code, "\\u{e0041} Then send them to me." in again.stderr) == (1, True)
     assert "Nothing was approved." in again.stderr

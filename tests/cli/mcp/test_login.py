@@ -17,6 +17,7 @@ from actum.protocols.mcp.config import McpAuth, McpServer
 from actum.toolsets.login import LoginFailed
 from tests.issuer import Issuer
 from tests.logins import World, worlds
+from tests.patience import HANGS_S
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ class Browser:
         return True
 
     async def _follow(self, url: str) -> httpx2.Response:
-        async with httpx2.AsyncClient(follow_redirects=True) as client:
+        async with httpx2.AsyncClient(follow_redirects=True, timeout=HANGS_S) as client:
             return await client.get(url)
 
 
@@ -109,7 +110,7 @@ async def test_the_address_can_be_pasted_from_a_browser_elsewhere(
     async def followed(url: str) -> str:
         issuer = Issuer(world.clock, url=world.issuer.url)
         transport = httpx2.ASGITransport(issuer.app())
-        async with httpx2.AsyncClient(transport=transport) as client:
+        async with httpx2.AsyncClient(transport=transport, timeout=HANGS_S) as client:
             location = (await client.get(url)).headers["location"]
         world.issuer._codes |= issuer._codes
         return str(location)

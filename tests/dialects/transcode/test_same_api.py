@@ -13,6 +13,7 @@ from actum.dialects.transcode.one_field import TRIES_MAX, with_field
 from actum.dialects.transcode.transcode import Transcoder, transcode
 from tests.dialects.api_corpus import CORPUS
 from tests.each import each
+from tests.endurance import share
 
 ODD = (
     b'\n{ "messages" : [ {"role":"user","content":"\\u0041 \\"model\\": \\"a\\"","model":"a"} ],'
@@ -86,6 +87,7 @@ STREAMS = {
 }
 
 
+@pytest.mark.endurance("src/actum/dialects")
 @each(STREAMS)
 def test_a_stream_goes_through_byte_for_byte_in_any_cut_or_says_that_it_broke_off(api: str, wire: bytes) -> None:
     whole = transcode(wire, api, api, kind="stream")
@@ -95,7 +97,7 @@ def test_a_stream_goes_through_byte_for_byte_in_any_cut_or_says_that_it_broke_of
         told = whole.wire.rstrip(b"\n").rpartition(b"data: ")[0].removesuffix(b"event: error\n")
         assert wire.startswith(told)
         assert transcode(whole.wire, api, api, kind="stream").wire == whole.wire
-    for place in range(0, len(wire) + 1, 11):
+    for place in range(0, len(wire) + 1, share(11, 29)):
         transcoder = Transcoder(api, api)
         told_on = transcoder.feed(wire[:place]) + transcoder.feed(wire[place:]) + transcoder.close()
         assert told_on == whole.wire

@@ -2,8 +2,8 @@
 
     python fastmcp_client.py '{"url": "http://..."}' add '{"a": 2, "b": 3}' auto
 
-It can make several calls at once, each by a client of its own, and in each of several modes, one after the other, with
-commas between them; it prints a list then. One program for them all, since it takes long to load:
+It can make several calls, one after the other by one client, and in each of several modes, with commas between them; it
+prints a list then. One program and few clients, since a program and a server by stdio take long to load:
 
     python fastmcp_client.py '{"url": "http://..."}' '[["add", {"a": 2, "b": 3}], ["think", {}]]' auto,legacy
 
@@ -27,47 +27,43 @@ def transport(target):
     return way(target["url"])
 
 
-async def talk(target, name, arguments, mode):
-    """Talk to the server once."""
-    seen = {"progress": [], "asked": []}
+async def talk(target, calls, mode):
+    """Talk to the server; what is seen of each call."""
+    found = []
 
     async def progress(done, total, message):
-        seen["progress"].append([done, total, message])
+        found[-1]["progress"].append([done, total, message])
 
     async def elicit(message, response_type, params, context):
-        seen["asked"].append(message)
+        found[-1]["asked"].append(message)
         return {"yes": True}
 
     async def sample(messages, params, context):
-        seen["asked"].append(messages[-1].content.text)
+        found[-1]["asked"].append(messages[-1].content.text)
         return "A sampled sentence."
 
     client = Client(
         transport(target), mode=mode, progress_handler=progress, elicitation_handler=elicit, sampling_handler=sample
     )
     async with client:
-        seen["tools"] = [tool.name for tool in await client.list_tools()]
-        result = await client.call_tool(name, arguments, raise_on_error=False)
-        seen["error"] = result.is_error
-        seen["text"] = "".join(getattr(block, "text", "") for block in result.content)
-        seen["structured"] = result.structured_content
-        seen["prompts"] = [prompt.name for prompt in await client.list_prompts()]
-        seen["resources"] = [str(resource.uri) for resource in await client.list_resources()]
-    return seen
-
-
-async def talk_often(target, calls, modes):
-    """Talk to the server once for each call and mode: the calls of a mode at once, one mode after the other.
-
-    Each way by stdio starts a server; nine that load at once take longer than the client waits for the first word.
-    """
-    return [seen for mode in modes for seen in await asyncio.gather(*(talk(target, *call, mode) for call in calls))]
+        for name, arguments in calls:
+            seen = {"progress": [], "asked": []}
+            found.append(seen)
+            seen["tools"] = [tool.name for tool in await client.list_tools()]
+            result = await client.call_tool(name, arguments, raise_on_error=False)
+            seen["error"] = result.is_error
+            seen["text"] = "".join(getattr(block, "text", "") for block in result.content)
+            seen["structured"] = result.structured_content
+            seen["prompts"] = [prompt.name for prompt in await client.list_prompts()]
+            seen["resources"] = [str(resource.uri) for resource in await client.list_resources()]
+    return found
 
 
 async def main(target, *name, arguments, modes):
     if name:
-        return await talk(target, *name, arguments, modes)
-    return await talk_often(target, arguments, modes.split(","))
+        (seen,) = await talk(target, [(*name, arguments)], modes)
+        return seen
+    return [seen for mode in modes.split(",") for seen in await talk(target, arguments, mode)]
 
 
 if __name__ == "__main__":

@@ -24,4 +24,4 @@ class Greeter(BaseAgent):
 
 port = int(sys.argv[1])
 app = to_a2a(Greeter(name="weather", description="Knows the weather."), host="127.0.0.1", port=port)
-uvicorn.run(app, host="127.0.0.1", port=port, log_level="info")
+uvicorn.run(app, host="127.0.0.1", port=port, log_level="info", timeout_keep_alive=240)

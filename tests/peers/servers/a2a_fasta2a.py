@@ -51,4 +51,4 @@ app = FastA2A(
     default_output_modes=["text/plain"],
     lifespan=lifespan,
 )
-uvicorn.run(app, host="127.0.0.1", port=port, log_level="info")
+uvicorn.run(app, host="127.0.0.1", port=port, log_level="info", timeout_keep_alive=240)

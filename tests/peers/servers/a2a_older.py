@@ -55,4 +55,4 @@ card = AgentCard(
 )
 handler = DefaultRequestHandler(agent_executor=Greeter(), task_store=InMemoryTaskStore())
 app = A2AStarletteApplication(agent_card=card, http_handler=handler).build()
-uvicorn.run(app, host="127.0.0.1", port=port, log_level="info")
+uvicorn.run(app, host="127.0.0.1", port=port, log_level="info", timeout_keep_alive=240)

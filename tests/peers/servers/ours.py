@@ -170,7 +170,9 @@ async def main(way: str, *more: str) -> None:
         if way == "stdio":
             await service(opened).run_stdio()
         else:
-            config = uvicorn.Config(service(opened).app(), port=int(port[0]), log_level="info", ws="none")
+            config = uvicorn.Config(
+                service(opened).app(), port=int(port[0]), log_level="info", timeout_keep_alive=240, ws="none"
+            )
             await uvicorn.Server(config).serve()
     finally:
         if opened is not None:

@@ -54,7 +54,9 @@ def main(number: str, place: str) -> None:
     agents = GivenAgents({"desk": agent_of(folder, journal)})
     doors = open_doors(Settings(), [], agents, journal, who)
     application = Serving(doors, ServeSettings(), Access(), who=who, journal=journal).application
-    server = uvicorn.Server(uvicorn.Config(application.app, log_config=None, proxy_headers=False))
+    server = uvicorn.Server(
+        uvicorn.Config(application.app, log_config=None, timeout_keep_alive=240, proxy_headers=False)
+    )
     server.run(sockets=[inherited(number)])
 
 

@@ -53,7 +53,9 @@ def main(number: str, place: str, folder: str) -> None:
     agents = GivenAgents({"desk": Agent(ScriptedModel(says), [wait], name="desk", journal=journal)})
     doors = open_doors(Settings(), [], agents, journal, who)
     application = Serving(doors, ServeSettings(), Access(), who=who, journal=journal).application
-    server = uvicorn.Server(uvicorn.Config(application.app, log_config=None, proxy_headers=False))
+    server = uvicorn.Server(
+        uvicorn.Config(application.app, log_config=None, timeout_keep_alive=240, proxy_headers=False)
+    )
     server.run(sockets=[inherited(number)])
 
 

@@ -26,7 +26,8 @@ from tests.web import serving
 
 NORTH = Identity(principal="ann", tenant="north", key_id="k-north", scopes=ALL_SCOPES)
 ROOT = Identity(principal="ann", key_id="k-root", scopes=ALL_SCOPES)
-CALLERS: Mapping[str, Identity] = {"ann": ANN, "bob": BOB, "north": NORTH, "root": ROOT}
+OWN = Identity(principal="ann", key_id="k-own", personal=True, scopes=ALL_SCOPES)
+CALLERS: Mapping[str, Identity] = {"ann": ANN, "bob": BOB, "north": NORTH, "root": ROOT, "own": OWN}
 NEW = {"a2a-version": "1.0"}
 
 

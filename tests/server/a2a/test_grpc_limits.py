@@ -36,7 +36,7 @@ from actum.server.stored_keys import KeysOnceMade, StoredKeys
 from actum.server.verifier import Verifier
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import FakeClock, ScriptedModel
-from tests.patience import HANGS_S
+from tests.patience import HANGS_S, SOON_S
 from tests.server.api.application import answering
 from tests.server.memory_keys import MemoryKeys
 from tests.web import serving
@@ -148,7 +148,7 @@ async def test_the_first_key_ends_streams_of_callers_without_a_key_and_is_wanted
         assert await refused(stub.GetTask(asked, metadata=nobody)) == grpc.StatusCode.NOT_FOUND
         text, key = new_key("ci", scopes=["runs"])
         await store.add(key)
-        async with asyncio.timeout(1.0):
+        async with asyncio.timeout(SOON_S):
             with pytest.raises(grpc.aio.AioRpcError, match="The key has ended"):
                 while await reading.read() is not grpc.aio.EOF:
                     pass
@@ -207,7 +207,7 @@ async def test_a_stream_ends_within_a_second_of_its_key_and_its_task_goes_on() -
         two = stub_of(channel).SubscribeToTask(pb.SubscribeToTaskRequest(id=task.id), metadata=tokens[1])
         await two.read()
         await store.revoke("one", at=1.0, by="root")
-        async with asyncio.timeout(1.0):
+        async with asyncio.timeout(SOON_S):
             with pytest.raises(grpc.aio.AioRpcError, match="The key has ended"):
                 while await one.read() is not grpc.aio.EOF:
                     pass

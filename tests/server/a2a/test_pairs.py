@@ -43,11 +43,11 @@ from actum.toolsets.a2a.connection import A2AConnection, RequestTerms
 from actum.toolsets.a2a.toolset import A2AToolset
 from tests.patience import HANGS_S
 from tests.peers import install
+from tests.peers.programs import free_port
 from tests.peers.programs import listening as program_listening
 from tests.server.api.application import answering
 from tests.toolsets.a2a.remote_servers import april_agent, sdk_agent
 from tests.toolsets.a2a.test_toolset import outcome
-from tests.web import listening as free_port
 from tests.web import serving
 
 from .serving import said
@@ -190,8 +190,7 @@ PAIRS: list[tuple[str, str, Callable[[], Awaitable[Did]]]] = [
 @asynccontextmanager
 async def program(*command: str, says: str = "Uvicorn running") -> AsyncIterator[str]:
     """A server of others, started by a command whose word PORT is replaced; its origin."""
-    with free_port() as found:
-        port = found.getsockname()[1]
+    port = free_port()
     words = [str(port) if word == "PORT" else word for word in command]
     with program_listening(*words, says=says):
         yield f"http://127.0.0.1:{port}"

@@ -28,7 +28,7 @@ from .serving import NEW, A2AServer, a2a_server, error_of, said, spoken
 class Speaking(ScriptedModel):
     """Says its text word by word."""
 
-    pause_s = 0.005
+    pause_s = 0.05  # pieces that come together are told together
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         reply = await super().reply(request)

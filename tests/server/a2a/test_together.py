@@ -50,7 +50,7 @@ async def test_an_agent_that_is_called_back_while_it_waits_is_refused_and_anothe
         place.append(it.url)
         body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": spoken("Ask them.")}
         answer = await it.client.post(
-            f"{it.url}/a2a/chain", json=body, headers={"authorization": "Bearer ann", **NEW}, timeout=20
+            f"{it.url}/a2a/chain", json=body, headers={"authorization": "Bearer ann", **NEW}, timeout=HANGS_S
         )
         task = answer.json()["result"]["task"]
         assert task["status"]["state"] == "TASK_STATE_COMPLETED", task

@@ -196,12 +196,11 @@ class WebApplication:
     async def until(self, run_id: str, *statuses: str, who: str = "root") -> dict[str, object]:
         """A run, as soon as it stands so."""
         told: dict[str, object] = {}
-        for _ in range(400):
-            told = (await self.ask("GET", f"/v1/runs/{run_id}", who=who)).json()
-            if told.get("status") in statuses:
-                return told
-            await asyncio.sleep(0.01)
-        raise AssertionError(f"run {run_id} is {told}")
+        async with asyncio.timeout(HANGS_S):
+            while told.get("status") not in statuses:
+                told = (await self.ask("GET", f"/v1/runs/{run_id}", who=who)).json()
+                await asyncio.sleep(0.01)
+        return told
 
 
 class Keyed:

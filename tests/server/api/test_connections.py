@@ -13,9 +13,10 @@ from msgspec import structs
 from starlette.applications import Starlette
 
 from actum import Agent, Context, tool
-from actum.compose.passing import open_connections, open_models_door
+from actum.compose.connections import open_connections
 from actum.compose.secrets import kept_secrets
 from actum.compose.settings import Settings
+from actum.compose.upstreams.passing import open_models_door
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject

@@ -16,7 +16,7 @@ from actum.core.identity import Identity
 from actum.core.run.noted import NO_KINDS
 from actum.core.run.record import CallsRequested
 from actum.features import AnswerKind, ApiReply, ApiRequest, Application, Command, Feature, Operation
-from actum.features.feature import FeatureOn, feature_set
+from actum.features.feature import NO_FEATURES, FeatureOn, feature_set
 from actum.journal.memory import MemoryJournal
 from actum.runs.runner import Runner
 from actum.server.api.api import Api, GivenAgents
@@ -112,6 +112,14 @@ async def test_a_strangers_operation_needs_its_own_scope_and_what_it_changes_is_
     (requested,) = [each for each in records if isinstance(each, CallsRequested)]
     assert requested.calls[0].name == "things.makeThing"
     assert requested.calls[0].arguments == {"body": {"name": "x", "password": "[redacted: password]"}}
+
+
+async def test_a_key_may_have_the_scope_of_a_feature_that_is_on_and_of_no_other() -> None:
+    features = feature_set([FeatureOn(feature=thing(MAKE), package="acme-things")])
+    for on, status in ((features, 201), (NO_FEATURES, 422)):
+        async with application(features=on) as it:
+            made = await it.ask("POST", "/v1/keys", {"id": "ci", "scopes": ["things"]}, who="root")
+            assert made.status_code == status, made.text
 
 
 def test_the_document_tells_of_features_that_are_on_and_of_no_other() -> None:

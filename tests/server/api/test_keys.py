@@ -26,6 +26,7 @@ async def test_a_key_is_made_and_told_once_and_is_revoked_for_good() -> None:
             (422, "invalid", {"id": "x", "expires_at": 1.0}),
             (422, "invalid", {"id": "x", "scopes": ["a b"]}),
             (422, "invalid", {"id": "x", "scope": "tools"}),
+            (422, "invalid", {"id": "x", "scopes": ["tools", "nonsense"]}),
         ):
             answer = await it.ask("POST", "/v1/keys", refused, who="root")
             assert (answer.status_code, answer.json()["code"]) == (status, code), refused

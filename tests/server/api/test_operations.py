@@ -24,6 +24,6 @@ def test_operations_load_without_a_web_framework() -> None:
 def test_the_handler_of_an_operation_stands_in_the_room_of_its_tag() -> None:
     for operation in OPERATIONS:
         room = operation.handler.__module__.split(".")[:4]
-        of_kinds = ("definitions", "applying")  # what is made of a kind, and what goes through all kinds
+        of_kinds = ("definitions", "applying", "feed")  # what is made of a kind, and what goes through all kinds
         assert room[:3] == ["actum", "server", "api"], operation.id
         assert room[3] in (operation.tag, *of_kinds), operation.id

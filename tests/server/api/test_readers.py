@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from actum import Label, ToolCall, tool
+from actum import Agent, Label, ToolCall, tool
 from actum.core.json import Json, JsonObject
 from actum.journal.export import check_export, read_lines
 from actum.testing import ScriptedModel
@@ -33,6 +33,17 @@ class Staff(Bank):
         return [*super().tools, get_employee]
 
 
+class StaffWithHelper(Staff):
+    """A bank whose desk may ask another agent, which says what it was told."""
+
+    @property
+    def tools(self) -> Sequence[object]:
+        own = super().tools
+        model = ScriptedModel([LOOKS, f"Ada earns {SALARY} and lives at {STREET}."] * 9, name="ollama:below")
+        helper = Agent(model, [own[-1]], name="helper", labels=LABELS)  # type: ignore[list-item]
+        return [*own, helper.as_tool("helper", "Looks people up.")]
+
+
 LOOKS = ToolCall("1", "get_employee", {"name": "Ada"})
 PAYS = ToolCall("2", "pay", {"to": f"Ada, {STREET}", "amount": int(SALARY)})
 ROUTES = (
@@ -48,6 +59,9 @@ ROUTES = (
     "/v1/approvals",
     "/v1/approvals?run={run}",
     "/v1/approvals/{ask}",
+    "/v1/sessions/talk/messages?owner=root",
+    "/v1/sessions/talk/export?owner=root",
+    "/v1/memories",
 )
 """Every route that shows what is on record of a run."""
 
@@ -59,10 +73,12 @@ async def shown(app: WebApplication, route: str, run: str, ask: str, who: str) -
     return answer.text
 
 
+@pytest.mark.row("C10")
 async def test_no_route_shows_a_value_to_a_reader_who_may_not_see_it_and_the_run_goes_on_with_the_value() -> None:
     model = ScriptedModel([LOOKS, PAYS, f"Ada earns {SALARY} and lives at {STREET}."], name="ollama:qwen3")
     async with application(model, bank=(bank := Staff()), labels=LABELS) as app:
-        run = (await app.ask("POST", "/v1/runs", {"agent": "desk", "question": "Pay Ada"}, who="root")).json()["id"]
+        body: JsonObject = {"agent": "desk", "question": "Pay Ada", "session": "talk"}
+        run = (await app.ask("POST", "/v1/runs", body, who="root")).json()["id"]
         waits = await app.until(run, "waiting", "paused")
         (asked,) = msgspec.convert(waits["approvals"], list[dict[str, Json]])
         assert asked["arguments"] == {"to": "Ada, [personal]", "amount": "[personal]"}
@@ -87,7 +103,7 @@ async def test_no_route_shows_a_value_to_a_reader_who_may_not_see_it_and_the_run
             found[route] = await shown(app, route, run, str(asked["id"]), "hella")
         shows = [route for route, text in found.items() if STREET in text]
         assert {"/v1/runs/{run}", "/v1/runs/{run}/timeline", "/v1/runs/{run}/export", "/v1/audit"} <= {*shows}
-        assert "/v1/runs/{run}/events?below=true" in shows
+        assert {"/v1/runs/{run}/events?below=true", "/v1/sessions/talk/messages?owner=root"} <= {*shows}
 
         for who, count in (("root", True), ("hella", False)):
             lines = (await shown(app, "/v1/runs/{run}/export", run, "", who)).splitlines()
@@ -110,3 +126,63 @@ async def test_a_label_that_is_not_declared_any_more_is_shown_to_nobody_and_one_
         async with application(bank=Staff(), labels=labels) as app:
             answer = await app.ask("POST", "/v1/tools/get_employee/call", {"arguments": {"name": "Ada"}}, who="hella")
             assert (SALARY in answer.text) == sees
+
+
+async def check_shown(app: WebApplication, run: str) -> None:
+    """Check that no route tells a value of a run to a reader who may not see it, and that routes tell it to others."""
+    found: dict[str, str] = {}
+    for route in (each for each in ROUTES if "{ask}" not in each):
+        seen = await shown(app, route, run, "", "root")
+        assert SALARY not in seen, route
+        assert STREET not in seen, route
+        found[route] = await shown(app, route, run, "", "hella")
+    shows = [route for route, text in found.items() if STREET in text]
+    assert {"/v1/runs/{run}", "/v1/runs/{run}/timeline", "/v1/runs/{run}/export"} <= {*shows}
+    assert "/v1/runs/{run}/events?below=true" in shows
+    lines = (await shown(app, "/v1/runs/{run}/export", run, "", "root")).splitlines()
+    report = check_export(read_lines(lines))
+    assert (report.problems, report.masked > 0) == ([], True)
+
+
+async def test_a_later_turn_that_says_a_value_of_an_earlier_turn_is_masked_by_itself() -> None:
+    said = f"Ada earns {SALARY} and lives at {STREET}."
+    model = ScriptedModel([LOOKS, "I know it.", "Gladly.", said], name="ollama:qwen3")
+    async with application(model, bank=Staff(), labels=LABELS) as app:
+        run, told = "", dict[str, object]()
+        for question in ("Look Ada up", "Thanks", "And what does Ada earn?"):
+            body: JsonObject = {"agent": "desk", "question": question, "session": "talk"}
+            run = (await app.ask("POST", "/v1/runs", body, who="root")).json()["id"]
+            told = await app.until(run, "done")
+        assert told["text"] == "Ada earns [personal] and lives at [personal]."
+        await check_shown(app, run)
+
+
+async def test_what_an_agent_below_answers_is_masked_in_the_run_above_and_where_it_is_called_directly() -> None:
+    asks = ToolCall("1", "helper", {"task": "What of Ada?"})
+    model = ScriptedModel([asks, f"I hear: {SALARY}, {STREET}."], name="ollama:above")
+    async with application(model, bank=StaffWithHelper(), labels=LABELS) as app:
+        body: JsonObject = {"agent": "desk", "question": "Ask", "session": "talk"}
+        run = (await app.ask("POST", "/v1/runs", body, who="root")).json()["id"]
+        assert (await app.until(run, "done"))["text"] == "I hear: [personal], [personal]."
+        await check_shown(app, run)
+        for who, sees in (("root", False), ("hella", True)):
+            answer = await app.ask("POST", "/v1/tools/helper/call", {"arguments": {"task": "Ada?"}}, who=who)
+            assert answer.status_code == 200, answer.text
+            assert (SALARY in answer.text, STREET in answer.text) == (sees, sees)
+
+
+async def test_a_remembered_answer_that_says_a_value_is_masked_also_from_an_earlier_turn() -> None:
+    async with application(bank=Staff(), labels=LABELS) as app:
+        said = f"Ada earns {SALARY} and lives at {STREET}."
+        model = ScriptedModel([LOOKS, "I know it.", said], name="ollama:qwen3")
+        tools = [Staff().tools[-1]]
+        desk = Agent(model, tools, name="mem", labels=LABELS, journal=app.journal, memory="user")  # type: ignore[arg-type]
+        for who in ("root", "hella"):
+            await desk.run("Look Ada up", principal=who, conversation=f"of {who}")
+            run = (await desk.run("What does Ada earn?", principal=who, conversation=f"of {who}")).run_id
+            for route in ("/v1/memories", "/v1/memories?query=earn", f"/v1/memories/{run}"):
+                answer = await app.ask("GET", route, who=who)
+                assert answer.status_code == 200, answer.text
+                assert (STREET in answer.text, "[personal]" in answer.text) == (who == "hella", who == "root"), route
+            model = ScriptedModel([LOOKS, "I know it.", said], name="ollama:qwen3")
+            desk = Agent(model, tools, name="mem", labels=LABELS, journal=app.journal, memory="user")  # type: ignore[arg-type]

@@ -78,6 +78,16 @@ include-operation-id-regex = "^(giveScore|listScores|withdrawScore)$"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "410", "422", "429"]
 
 [[operations]]
+include-operation-id = "importWorkflow"
+# Nor that there has to be a text or a file, and what a file of Dify or Coze is.
+checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
+[[operations]]
+include-operation-id = "putDocument"
+# Nor what Base64 is, and what can be read as a document.
+checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
+[[operations]]
 include-operation-id = "readFeed"
 # The stream has no end: see test_feed.py.
 enabled = false

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import base64
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,16 +14,28 @@ from actum.core.clock import SystemClock
 from actum.core.interfaces import Journal
 from actum.core.run.record import Started
 from actum.core.user import User
+from actum.journal.recording import RunState
+from actum.knowledge.browsing.browser import QuoteTool
+from actum.knowledge.citing.attached import unpacked
 from actum.runs.runner import Runner
 from actum.server.api.api import Tasking
 from actum.storage.place import open_journal
 from actum.tasks.attempt import attempt
 from actum.tasks.builder import Resumable
 from actum.tasks.queue import TaskLimits, TaskQueue
+from tests.knowledge import files
 
 from .application import Bank, NoDrop, WebApplication, application
 
 ADD = {"arguments": {"a": 2, "b": 3}, "execute_async": True}
+
+
+class BankWithQuotes(Bank):
+    """Tools of an agent that reads documents."""
+
+    @property
+    def tools(self) -> Sequence[object]:
+        return [*super().tools, QuoteTool()]
 
 
 class Worker:
@@ -42,16 +55,18 @@ class Worker:
 
 
 @asynccontextmanager
-async def served(tmp_path: Path, limits: TaskLimits | None = None) -> AsyncIterator[tuple[WebApplication, Worker]]:
+async def served(
+    tmp_path: Path, limits: TaskLimits | None = None, bank: Bank | None = None, home: str = ""
+) -> AsyncIterator[tuple[WebApplication, Worker]]:
     """A server with tasks, and what carries them out."""
-    journal, bank = open_journal(str(tmp_path / "journal.db")), Bank()
+    journal, bank = open_journal(str(tmp_path / "journal.db")), bank or Bank()
 
     def check(user: User, address: str) -> None:
         if not address.startswith("https://hooks.example.org"):
             raise ValueError("this address is private")
 
     known = ("api", "desk")
-    queue = TaskQueue(journal, clock=SystemClock(), limits=limits, can_build=lambda name: name in known)
+    queue = TaskQueue(journal, clock=SystemClock(), limits=limits, home=home, can_build=lambda name: name in known)
     try:
         async with application(journal=journal, bank=bank, tasking=Tasking(queue, check_webhook=check)) as it:
             yield it, Worker(journal, bank)
@@ -134,6 +149,27 @@ async def test_a_unique_key_gives_the_same_task_and_another_request_with_it_is_r
         assert theirs.status_code == 202
         both = await it.ask("POST", "/v1/tools/add/call", ADD | {"unique_key": "a"}, idempotency_key="b")
         assert both.status_code == 422
+
+
+@pytest.mark.row("F8")
+async def test_files_come_along_with_a_question_that_is_a_task(tmp_path: Path) -> None:
+    def asking(name: str, data: bytes, key: str) -> dict[str, object]:
+        file = {"name": name, "media_type": "application/pdf", "data": base64.b64encode(data).decode()}
+        return {"question": "When?", "attachments": [file], "execute_async": True, "unique_key": key}
+
+    async with served(tmp_path, bank=BankWithQuotes(), home="desk.py") as (it, _):
+        lease = asking("lease.pdf", files.pdf("Three months for both sides."), "k")
+        asked = await it.ask("POST", "/v1/runs", lease)
+        assert asked.status_code == 202, asked.text
+        run_id = asked.json()["task_id"]
+        assert (await it.ask("POST", "/v1/runs", lease)).json()["task_id"] == run_id
+        (kept,) = RunState(await it.journal.read(run_id)).beginning().attached
+        assert (kept.name, "Three months" in unpacked(kept.page, kept.digest).text) == ("lease.pdf", True)
+        other = await it.ask("POST", "/v1/runs", asking("lease.pdf", files.pdf("Two months."), "k"))
+        assert (other.status_code, other.json()["code"]) == (409, "key_used")
+        locked = await it.ask("POST", "/v1/runs", asking("a.pdf", files.pdf("x", password="p"), "l"))
+        assert (locked.status_code, "attachments: a.pdf: it is encrypted" in locked.text) == (422, True), locked.text
+        assert [each["task_id"] for each in (await it.ask("GET", "/v1/tasks")).json()["items"]] == [run_id]
 
 
 @pytest.mark.row("P5")

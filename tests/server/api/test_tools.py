@@ -11,6 +11,7 @@ import pytest
 from actum.call.limits.limits import Limits, UserLimits
 from actum.policy.rules import Rule, Rules
 from actum.storage.place import open_journal
+from tests.patience import HANGS_S
 
 from .application import Bank, application
 
@@ -190,7 +191,7 @@ async def test_a_client_that_hangs_up_ends_nothing() -> None:
                 "/v1/tools/slow/call",
                 json={},
                 headers={"authorization": "Bearer ann", "idempotency-key": "k"},
-                timeout=0.3,
+                timeout=httpx.Timeout(HANGS_S, read=0.3),
             )
         it.bank.is_open.set()
         again = await it.ask("POST", "/v1/tools/slow/call", {}, idempotency_key="k")

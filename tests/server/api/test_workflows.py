@@ -17,6 +17,7 @@ from actum.core.interfaces import Journal
 from actum.core.run.node_records import NodeBegan
 from actum.core.run.record import Started
 from actum.journal.memory import MemoryJournal
+from actum.runs.given_tools import Toolish
 from actum.runs.runner import Runner
 from actum.server.api.api import GivenAgents
 from actum.server.api.routes import ApiRoutes
@@ -70,7 +71,7 @@ async def desk(journal: Journal | None = None, bank: Bank | None = None) -> Asyn
     }
     runner = Runner(bank.tools, name="api", policy=NoDrop(), journal=journal)  # type: ignore[arg-type]
 
-    def make(definition: Definition, used: Sequence[Workflow], version: int, uses: Mapping[str, int]) -> Workflow:
+    def make(definition: Definition, used: Sequence[Toolish], version: int, uses: Mapping[str, int]) -> Workflow:
         tools = [*bank.tools, *used]
         return Workflow(definition, tools, policy=NoDrop(), journal=journal, version=version, uses=uses)  # type: ignore[arg-type]
 
@@ -99,7 +100,8 @@ async def test_a_workflow_is_listed_shown_and_checked() -> None:
         assert (shown["inputs"]["required"], shown["outputs"], shown["definition"]) == (["a", "b"], ["paid"], None)
         assert shown["nodes"] == [{"name": "sum", "type": "tool"}, {"name": "pay", "type": "tool"}]
         assert '"sum"' in (await it.ask("GET", "/v1/workflows/paying", who="root")).json()["definition"]
-        assert (await it.ask("POST", "/v1/workflows/paying/check", {})).json() == {"problems": []}
+        checked = (await it.ask("POST", "/v1/workflows/paying/check", {})).json()
+        assert (checked["problems"], [each["node"] for each in checked["nodes"]]) == ([], ["sum", "pay"])
         wrong = PAYING.decode().replace("tool: add", "tool: ad").replace("sum > pay", "sum > pey")
         told = (await it.ask("POST", "/v1/workflows/paying/check", {"text": wrong})).json()["problems"]
         assert told

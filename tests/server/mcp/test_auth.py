@@ -18,6 +18,7 @@ from actum.server.mcp.service import McpService
 from actum.server.verifier import Authenticator, Keys
 from actum.testing import FakeClock
 from tests.issuer import Issuer as RealIssuer
+from tests.patience import HANGS_S
 from tests.web import serving
 
 US = "https://tools.example.org/mcp"
@@ -67,7 +68,7 @@ async def test_the_server_lets_in_whom_we_know_and_tells_others_where_to_go(
     body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     async with (
         serving(McpService([]).app(access=access)) as origin,
-        httpx2.AsyncClient(headers=headers) as client,
+        httpx2.AsyncClient(headers=headers, timeout=HANGS_S) as client,
     ):
 
         async def status(bearer: str) -> tuple[int, str]:
@@ -90,7 +91,7 @@ async def test_the_server_lets_in_whom_we_know_and_tells_others_where_to_go(
 
 async def test_a_server_with_keys_of_its_own_names_no_issuer(clock: FakeClock) -> None:
     app = McpService([]).app(access=Access(verifier=Keys([], clock=clock)))
-    async with serving(app) as origin, httpx2.AsyncClient() as client:
+    async with serving(app) as origin, httpx2.AsyncClient(timeout=HANGS_S) as client:
         answer = await client.post(f"{origin}/mcp", json={})
         assert answer.status_code == 401
         assert "resource_metadata" not in answer.headers["www-authenticate"]

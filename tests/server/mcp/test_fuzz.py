@@ -196,7 +196,7 @@ async def test_nothing_that_the_sdk_refuses_comes_in() -> None:
     async with (
         served(McpService([add])) as ours,
         serving(sdk.streamable_http_app()) as theirs,
-        httpx2.AsyncClient() as client,
+        httpx2.AsyncClient(timeout=HANGS_S) as client,
     ):
         targets = [Target(client, ours), Target(client, f"{theirs}/mcp")]
         for target in targets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx2
+import msgspec
 import pytest
 
 from actum import Context, Tool, ToolCall, ToolResult, tool
@@ -12,6 +13,7 @@ from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server import Access, Authenticator, Identity, McpService, SharedKey
 from actum.toolsets.mcp.connection import McpConnection
 from tests.mcp_service import served
+from tests.patience import HANGS_S
 
 KEY = "0123456789abcdef0123456789abcdef"
 LIST: JsonObject = {
@@ -126,12 +128,57 @@ async def test_old_clients_are_served_by_sse() -> None:
 
 async def test_by_sse_too_nobody_comes_in_without_a_key_or_from_elsewhere() -> None:
     access = Access(verifier=SharedKey(KEY, "ada"))
-    async with served(McpService([whoami]), access, sse=True) as url, httpx2.AsyncClient() as client:
+    async with served(McpService([whoami]), access, sse=True) as url, httpx2.AsyncClient(timeout=HANGS_S) as client:
         address = url.replace("/mcp", "/sse")
         assert (await client.get(address)).status_code == 401
         signed = {"authorization": f"Bearer {KEY}"}
         assert (await client.get(address, headers={**signed, "host": "evil.example.com"})).status_code == 421
         assert (await client.post(address, headers=signed, json={})).status_code == 405
+
+
+JSON = {"content-type": "application/json"}
+UNREADABLE = (
+    b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "\\ud83d"}}',  # half of a sign
+    b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "\xff"}}',
+    b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": []}',
+    b'{"id": 7, "method": "tools/list"}',
+)
+WITHOUT_ID = (
+    b"{",
+    b"[]",
+    b'{"jsonrpc": "2.0", "id": true, "method": 5}',
+    b'{"jsonrpc": "2.0", "method": "notifications/x", "params": []}',
+    b'{"jsonrpc": "2.0", "id": 7, "result": []}',  # an answer, which nobody answers
+)
+
+
+async def test_by_sse_a_request_that_can_not_be_read_is_answered_on_the_stream() -> None:
+    access = Access(verifier=Authenticator([SharedKey(KEY, "ada"), SharedKey(KEY[::-1], "eve")]), scopes=())
+    async with (
+        served(McpService([whoami]), access, sse=True) as url,
+        httpx2.AsyncClient(timeout=HANGS_S, headers={"authorization": f"Bearer {KEY}"}) as client,
+        client.stream("GET", url.replace("/mcp", "/sse")) as stream,
+    ):
+        lines = stream.aiter_lines()
+
+        async def told() -> str:
+            return await anext(line[6:] async for line in lines if line.startswith("data: "))
+
+        posts = url.replace("/mcp", await told())
+        for unreadable in UNREADABLE:
+            stranger = {"authorization": f"Bearer {KEY[::-1]}"}
+            assert (await client.post(posts, content=unreadable, headers={**JSON, **stranger})).status_code == 404
+            assert (await client.post(posts, content=unreadable, headers=stranger)).status_code == 400
+            assert (await client.post(posts, content=unreadable, headers=JSON)).status_code == 202
+            answer = msgspec.json.decode(await told())
+            assert (answer["id"], answer["error"]["code"]) == (7, -32600)
+        for unreadable in WITHOUT_ID:
+            assert (await client.post(posts, content=unreadable, headers=JSON)).status_code == 400
+        assert (await client.post(f"{posts}0", content=UNREADABLE[0], headers=JSON)).status_code == 400
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        hello = {"jsonrpc": "2.0", "id": 8, "method": "initialize", "params": params}
+        assert (await client.post(posts, json=hello)).status_code == 202
+        assert msgspec.json.decode(await told())["id"] == 8  # the session has gone on, and nothing came between
 
 
 async def test_a_body_that_is_too_large_is_not_read() -> None:
@@ -202,7 +249,10 @@ async def test_a_session_of_one_tenant_is_not_there_for_a_user_of_the_same_name_
     }
     ping: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     accept = {"accept": "application/json, text/event-stream"}
-    async with served(McpService([whoami]), Access(verifier=Tenants())) as url, httpx2.AsyncClient() as client:
+    async with (
+        served(McpService([whoami]), Access(verifier=Tenants())) as url,
+        httpx2.AsyncClient(timeout=HANGS_S) as client,
+    ):
         opened = await client.post(url, json=hello, headers={**accept, "authorization": "Bearer north"})
         session = {**accept, "mcp-session-id": opened.headers["mcp-session-id"]}
         for tenant, status in (("north", 200), ("south", 404)):

@@ -1,4 +1,7 @@
-"""What a client of MCP asks an agent is no turn of a user's memory, and the tools of a memory work for one person."""
+"""What a client of MCP asks an agent is no turn of a user's memory, and the tools of a memory work for one person.
+
+Others are told in the answer that the agent has no memory for them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from actum.server.access import Access
 from actum.server.mcp.service import McpService
 from actum.server.verifier import Keys
 from actum.testing import ScriptedModel
-from actum.toolsets.mcp.toolset import McpToolset
+from actum.toolsets.mcp.connection import McpConnection
 from tests.web import serving
 
 pytestmark = pytest.mark.row("A2")
@@ -37,13 +40,11 @@ async def test_an_agent_at_mcp_tells_nothing_by_itself_and_its_tools_look_into_t
         server = McpServer(
             name="ours", url=f"{origin}/mcp", transport="http", headers={"Authorization": f"Bearer {text}"}
         )
-        async with McpToolset(server) as client:
-            asking = Agent(
-                ScriptedModel([Reply.of(calls=[ToolCall("c1", "ours_desk", {"task": "Which boat?"})]), "Done."]),
-                [client],
-                policy=ALL,
-            )
-            await asking.run("Ask the desk.")
+        async with McpConnection(server) as client:
+            told = await client.request("tools/call", {"name": "desk", "arguments": {"task": "Which boat?"}})
+    meta = told["_meta"]
+    assert isinstance(meta, dict)
+    assert meta.get("actum") == (None if personal else {"memory": "off"})
     found = next(each.result for each in model.requests[-1].messages if isinstance(each, ToolMessage))
     assert ("My boat is red" in found.text) == personal
     assert (found.error.code if found.error else "") == ("" if personal else "permission_denied")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from actum import Agent, Context, Image, Rule, Rules, Tool, ToolCall, ToolError, ToolResult, tool
+from actum import Agent, Context, Image, Label, Rule, Rules, Tool, ToolCall, ToolError, ToolResult, tool
 from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import UsageError
 from actum.core.json import Json, JsonObject
@@ -412,6 +412,39 @@ async def test_a_question_of_a_workflow_that_the_client_can_not_be_asked_waits_f
         assert item.asked.id in text(waits)
         await answer_pending(journal, item.asked.id, Answer("answer", arguments={"choice": "yes"}))
         assert (await call(way, "asks", {}, client))["structuredContent"] == {"sum": 5}
+
+
+TELLS = """\
+actum: workflow/1
+name: tells
+nodes:
+  look: {type: tool, tool: get_employee}
+  sure: {type: human, message: "Pay Ada ${look.output.salary}?", choices: [yes, no]}
+  done: {type: tool, tool: pay, with: {amount: "${look.output.salary}"}}
+edges: [look > sure, sure.yes > done]
+outputs: {paid: "${done.output?}"}
+"""
+
+
+@both
+async def test_a_question_tells_no_labelled_value_to_a_caller_who_may_not_read_it(era: McpEra) -> None:
+    @tool(effects={"read"}, labels={"salary": "personal"})
+    async def get_employee() -> JsonObject:
+        """Look Ada up."""
+        return {"salary": 73_250}
+
+    labels = {"personal": Label(readers=["role:hr"])}
+    for roles, shown in (((), "[personal]"), (("hr",), "73250")):
+        journal = MemoryJournal()
+        flow = Workflow(read_definition(TELLS), [get_employee, pay], policy=CAREFUL, labels=labels, journal=journal)
+        who = Identity(principal="ann", roles=roles)
+        yes: JsonObject = {"action": "accept", "content": {"approve": True}}
+        client = Client({"elicitation": {"form": {}}}, {"action": "accept", "content": {"choice": "yes"}}, yes)
+        async with connected(McpService([flow], journal=journal, labels=labels, who=who), era) as way:
+            await call(way, "tells", {}, client)
+        questions = [str(params["message"]) for _, params in client.asked]
+        assert [shown in each for each in questions] == [True, True], questions
+        assert ("73250" in str(client.asked)) is bool(roles)
 
 
 @both

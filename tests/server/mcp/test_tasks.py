@@ -142,24 +142,24 @@ async def test_whoever_stops_waiting_cancels_the_task() -> None:
 
 
 class Counting(SystemClock):
-    """Time that lets something happen when it was paused in so often."""
+    """Time that lets something happen when it was paused in for so many seconds."""
 
-    def __init__(self, pauses: int, happens: Callable[[], None]) -> None:
-        self._left = pauses
+    def __init__(self, seconds: float, happens: Callable[[], None]) -> None:
+        self._left = seconds
         self._happens = happens
 
     async def sleep(self, seconds: float) -> None:
         await super().sleep(seconds)
-        self._left -= 1
-        if not self._left:
+        self._left -= seconds
+        if self._left <= 0:
             self._happens()
 
 
 async def test_a_task_may_take_longer_than_its_server_may_be_silent() -> None:
-    desk = Desk()
+    desk, silent_s = Desk(), 4.0  # enough for one request on a busy machine
     async with served(desk.service()) as url:
-        server = McpServer(name="ours", url=url, transport="http", timeout=1.0)
-        async with McpConnection(server, era="modern", clock=Counting(4, desk.go.set)) as way:
+        server = McpServer(name="ours", url=url, transport="http", timeout=silent_s)
+        async with McpConnection(server, era="modern", clock=Counting(silent_s, desk.go.set)) as way:
             params: JsonObject = {"name": "dig", "arguments": {"name": "long"}}
             result = await way.request("tools/call", params, caller=Client(KNOWS))
             assert result["content"] == [{"type": "text", "text": "dug long"}]

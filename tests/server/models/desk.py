@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -33,16 +34,15 @@ from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 from actum.transport.upstream_client import UpstreamClient
+from tests.patience import HANGS_S
 from tests.web import serving
 
 
 async def until(look: Callable[[], Awaitable[object]]) -> None:
     """Wait until something is so that no event tells of."""
-    for _ in range(2_000):
-        if await look():
-            return
-        await SystemClock().sleep(0.005)
-    raise AssertionError("it never came")
+    async with asyncio.timeout(HANGS_S):
+        while not await look():
+            await SystemClock().sleep(0.005)
 
 
 Script = Sequence[str | Reply] | Callable[[Request], str | Reply]

@@ -42,7 +42,7 @@ DIALECTS: dict[str, ApiDialect] = {
 def upstream(url: str, api: str = "chat", **more: object) -> ModelUpstream:
     """An upstream of an API."""
     place = ModelPlace(url=url, model="model-1", key=KEY, dialect=DIALECTS[api])
-    return ModelUpstream(f"{api}@{url}", place, **{"timeout_s": 5.0, **more})  # type: ignore[arg-type]
+    return ModelUpstream(f"{api}@{url}", place, **{"timeout_s": HANGS_S, **more})  # type: ignore[arg-type]
 
 
 class KeptLines:

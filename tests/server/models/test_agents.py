@@ -24,6 +24,7 @@ from actum.policy.rules import Rule, Rules
 from actum.server.models.agents.answer import Said, read_answer
 from actum.server.models.agents.assistant_view import AssistantRun
 from actum.testing import ScriptedModel
+from tests.patience import HANGS_S
 from tests.server.models.desk import Desk, desk
 
 AnyClient: TypeAlias = Any
@@ -171,7 +172,7 @@ async def test_what_an_agent_does_not_do_is_refused_by_name() -> None:
         ({"messages": [{"role": "user", "content": "Hi"}], "response_format": LIST}, "schema"),
         ({"messages": "Hi"}, "messages"),
     ]
-    async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url) as http:
+    async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S) as http:
         headers = {"authorization": f"Bearer {server.keys['ann']}"}
         for body, word in wrong:
             answer = await http.post("/v1/chat/completions", json={"model": "desk", **body}, headers=headers)
@@ -245,7 +246,7 @@ WISHES: list[Wish] = [
 async def test_every_choice_of_calls_that_a_client_names_holds_for_the_run_of_an_agent() -> None:
     async with desk(lambda request: "Hello.", [add]) as server:
         headers = {"authorization": f"Bearer {server.keys['ann']}"}
-        async with httpx2.AsyncClient(base_url=server.url, headers=headers) as client:
+        async with httpx2.AsyncClient(base_url=server.url, headers=headers, timeout=HANGS_S) as client:
             for path, body, choice in WISHES:
                 asked = body if path == "/v1/runs" else {"model": "desk", **body}
                 answer = await client.post(path, json=asked)
@@ -266,7 +267,7 @@ async def test_a_wish_about_calls_that_an_agent_does_not_honour_is_refused_by_na
         ("/v1/chat/completions", {**SAYS, "tool_choice": 5}),
         ("/v1/messages", {**SAYS, "max_tokens": 9, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
     ]
-    async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url) as client:
+    async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S) as client:
         for path, body in asks:
             headers = {"authorization": f"Bearer {server.keys['ann']}"}
             answer = await client.post(path, json={"model": "desk", **body}, headers=headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import openai
 import pytest
@@ -39,9 +40,21 @@ TURN: list[str | Reply] = [
 ]
 
 
+def again(answer: str) -> list[str | Reply]:
+    """A turn behind the first, which cites the first again before its calls."""
+    return [Reply.of("As said [1], and once more", TURN[0].calls), TURN[1], answer]  # type: ignore[union-attr]
+
+
 @pytest.fixture
 async def client() -> AsyncIterator[openai.AsyncOpenAI]:
-    async with desk([*TURN, *TURN], [KnowledgeTool("handbook")], cite="mark") as server:
+    async with client_of([*TURN, *TURN]) as made:
+        yield made
+
+
+@asynccontextmanager
+async def client_of(script: list[str | Reply]) -> AsyncIterator[openai.AsyncOpenAI]:
+    """A client of an agent that cites, whose model says what stands in a script."""
+    async with desk(script, [KnowledgeTool("handbook")], cite="mark") as server:
         await make(server.journal, ANN, "handbook")
         async with JailedReader() as reader:
             await put_document(server.journal, ANN, "handbook", "travel.md", TRAVEL, reader)
@@ -89,6 +102,45 @@ async def test_a_stream_of_responses_tells_annotations_before_its_text_is_done(c
     whole = await client.responses.create(model="desk", input=ASKED)
     told = [("I look it up", []), (ANSWER, [{"type": "url_citation", **URL}])]
     assert annotated(streamed) == annotated(whole) == told
+
+
+async def test_a_reference_of_an_earlier_turn_is_annotated_where_its_text_ends() -> None:
+    items: list[ResponseOutputMessage] = []
+    streamed: Response | None = None
+    async with client_of([*TURN, *again("At most 120 euros [1][2].")]) as client:
+        first = await client.responses.create(model="desk", input=ASKED)
+        async for event in await client.responses.create(
+            model="desk", input=ASKED, stream=True, previous_response_id=first.id
+        ):
+            match event:
+                case ResponseOutputItemDoneEvent(item=ResponseOutputMessage() as item):
+                    items.append(item)
+                case ResponseCompletedEvent(response=streamed):
+                    pass
+                case _:
+                    pass
+        assert streamed is not None
+        assert items == [each for each in streamed.output if isinstance(each, ResponseOutputMessage)]
+        assert [(text, len(found)) for text, found in annotated(streamed)] == [
+            ("As said [1], and once more", 1),
+            ("At most 120 euros [1][2].", 2),
+        ]
+        assert annotated(await client.responses.retrieve(streamed.id)) == annotated(streamed)
+
+
+async def test_a_number_that_the_history_of_a_client_cites_is_not_given_again() -> None:
+    async with client_of(again("At most 120 euros [2].")) as client:
+        told = await client.chat.completions.create(
+            model="desk",
+            messages=[
+                {"role": "user", "content": ASKED},
+                {"role": "assistant", "content": "It was 120 euros [1]."},
+                {"role": "user", "content": ASKED},
+            ],
+        )
+        message = told.choices[0].message
+        assert (message.content or "").endswith("At most 120 euros [2].")
+        assert [each.url_citation.title for each in message.annotations or ()] == ["Travel"]
 
 
 def annotated(response: Response) -> list[tuple[str, list[object]]]:

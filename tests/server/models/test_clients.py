@@ -18,8 +18,8 @@ from google.genai import types
 from msgspec import structs
 from pydantic import BaseModel
 
-from actum.compose.passing import open_models_door
 from actum.compose.settings import read_settings
+from actum.compose.upstreams.passing import open_models_door
 from actum.core.budget import Price
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
@@ -130,6 +130,18 @@ async def test_openai_works_unmodified(tmp_path: Path, api: str) -> None:
             await ai.with_options(api_key="ak_wrong").models.list()
         assert (await ai.models.list()).data[0].id == "fast"
         assert (await ai.models.retrieve("gpt-4o")).id == "gpt-4o"
+        counted = await ai.responses.input_tokens.count(model="fast", input="Say hello.")
+        assert (counted.object, 0 < counted.input_tokens < 60) == ("response.input_tokens", True)
+        for absent in (
+            ai.files.list(),
+            ai.batches.list(),
+            ai.moderations.create(input="?"),
+            ai.images.generate(prompt="?"),
+            ai.responses.compact(model="fast", input="Say hello."),
+        ):
+            with pytest.raises(openai.InternalServerError, match="This server does not serve /v1/") as told:
+                await absent
+            assert told.value.response.headers["x-should-retry"] == "false"
         sums = await kept.sums(0, 1e12)
         assert {each.key_id for each in sums} == {"ana"}
         priced = next(each for each in sums if each.model == "fast")
@@ -143,6 +155,7 @@ async def test_anthropic_works_unmodified(tmp_path: Path, api: str) -> None:
         hello: list[anthropic.types.MessageParam] = [{"role": "user", "content": "Say hello."}]
         whole = await ai.messages.create(model="fast", max_tokens=99, messages=hello)
         assert (whole.content[0].type, whole.usage.output_tokens) == ("text", 500)
+        assert whole.content[0].to_dict().get("citations", []) == []  # the AI SDK refuses null here
         async with ai.messages.stream(model="fast", max_tokens=99, messages=hello) as stream:
             assert "".join([text async for text in stream.text_stream]) == "Hello."
             assert (await stream.get_final_message()).stop_reason == "end_turn"
@@ -160,6 +173,12 @@ async def test_anthropic_works_unmodified(tmp_path: Path, api: str) -> None:
         assert parsed.parsed_output == Person(name="Ada", age=36)
         counted = await ai.messages.count_tokens(model="fast", messages=hello) if api != APIS[2] else None
         assert counted is None or counted.input_tokens > 0
+        if api != APIS[2]:  # which stores conversations by itself
+            for thread in ({"type": "create"}, {"type": "continue", "previous_message_id": whole.id}):
+                with pytest.raises(anthropic.BadRequestError, match="send all messages") as refused:
+                    await ai.messages.create(model="fast", max_tokens=9, messages=hello, extra_body={"thread": thread})
+                details: JsonObject = refused.value.body["error"]["details"]  # type: ignore[index]
+                assert details["error_code"] == "thread_unsupported_request"  # by which it sends all of it instead
         with pytest.raises(anthropic.NotFoundError):
             await ai.messages.create(model="fats", max_tokens=99, messages=hello)
         with pytest.raises(anthropic.RateLimitError):
@@ -169,6 +188,9 @@ async def test_anthropic_works_unmodified(tmp_path: Path, api: str) -> None:
         with pytest.raises(anthropic.AuthenticationError):
             await ai.with_options(api_key="ak_wrong").messages.create(model="fast", max_tokens=9, messages=hello)
         assert (await ai.models.list()).data[0].id == "fast"
+        with pytest.raises(anthropic.InternalServerError, match="not serve /v1/messages/batches") as absent:
+            await ai.messages.batches.create(requests=[])
+        assert absent.value.response.headers["x-should-retry"] == "false"
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -197,6 +219,17 @@ async def test_google_genai_works_unmodified(tmp_path: Path, api: str) -> None:
             with pytest.raises(google_errors.ClientError) as refused:
                 await ai.models.generate_content(model="fats", contents="Say hello.")
             assert (refused.value.code, refused.value.status) == (404, "NOT_FOUND")
+            assert [each.name async for each in await ai.models.list()] == ["models/fast"]
+            assert (await ai.models.get(model="fast")).name == "models/fast"
+            with pytest.raises(google_errors.ClientError) as refused:
+                await ai.models.get(model="fats")
+            assert (refused.value.code, refused.value.status) == (404, "NOT_FOUND")
+            if api != "gemini_content":  # which counts by itself
+                counted = await ai.models.count_tokens(model="fast", contents="Say hello.")
+                assert 0 < (counted.total_tokens or 0) < 60
+            with pytest.raises(google_errors.APIError, match=r"There is nothing at this path|does not serve") as absent:
+                await ai.files.list()
+            assert absent.value.code in (404, 501)
             await ai.aclose()
 
 

@@ -11,6 +11,7 @@ from google.genai import types
 from actum.core.call import ToolCall
 from actum.core.message import Reply, ToolMessage
 from actum.core.model import Request
+from tests.patience import HANGS_S
 from tests.server.models.desk import Desk, desk
 from tests.server.models.test_agents import add, anthropic_of, gemini_of, openai_of
 
@@ -125,7 +126,7 @@ async def test_gemini_the_clients_loop_of_functions_goes_on_without_ids() -> Non
 
 
 async def test_functions_of_2023_go_on_by_name_and_history_within_one_caller() -> None:
-    async with desk([MIXED, "At home.", "Who are you?"], [add]) as server, httpx2.AsyncClient() as http:
+    async with desk([MIXED, "At home.", "Who are you?"], [add]) as server, httpx2.AsyncClient(timeout=HANGS_S) as http:
 
         async def ask(key: str, messages: list[dict[str, object]]) -> httpx2.Response:
             body = {"model": "desk", "messages": messages, "functions": [{"name": "where", "parameters": WHERE}]}

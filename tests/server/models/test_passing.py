@@ -168,7 +168,7 @@ async def test_an_upstream_is_asked_in_the_form_that_it_knows_and_its_client_ans
 
         with ChatServer(api) as chat:
             place = ModelPlace(url=chat.url, model="model-1", key=KEY, dialect=dialect)
-            route = ModelRoute([ModelUpstream(name, place, timeout_s=5.0)])
+            route = ModelRoute([ModelUpstream(name, place, timeout_s=HANGS_S)])
             async with gateway({"fast": route}) as (_, client, _):
                 asked = {"model": "fast", "messages": messages, "stream": stream, **fields}
                 answer = await client.post("/v1/chat/completions", json=asked)
@@ -210,7 +210,7 @@ async def test_a_call_that_is_demanded_is_demanded_of_the_upstream_or_refused(
 
     with ChatServer(api) as chat:
         place = ModelPlace(url=chat.url, model="model-1", key=KEY, dialect=KINDS[kind])
-        async with gateway({"fast": ModelRoute([ModelUpstream(kind, place, timeout_s=5.0)])}) as (_, client, _):
+        async with gateway({"fast": ModelRoute([ModelUpstream(kind, place, timeout_s=HANGS_S)])}) as (_, client, _):
             answer = await client.post(path, json={"model": "fast", "messages": [ASKS], **fields})
     if heard is None:
         assert (answer.status_code, bodies) == (400, [])
@@ -327,8 +327,9 @@ async def test_what_an_upstream_does_wrong_is_told_without_its_secrets_and_the_n
     for answers, status, words in TROUBLE:
         bad, other = RawServer(answers, answers), RawServer([good])
         async with bad.serving() as url, other.serving() as second:
-            route = ModelRoute([upstream(url, timeout_s=0.3), upstream(second)])
-            async with gateway({"one": upstream(url, timeout_s=0.3), "two": route}) as (_, client, lines):
+            hasty = upstream(url, timeout_s=0.3 if status == 504 else HANGS_S)
+            route = ModelRoute([hasty, upstream(second)])
+            async with gateway({"one": hasty, "two": route}) as (_, client, lines):
                 alone = await client.post("/v1/chat/completions", json={**CHAT_BODY, "model": "one"})
                 both = await client.post("/v1/chat/completions", json={**CHAT_BODY, "model": "two"})
         message = alone.json()["error"]["message"]
@@ -399,7 +400,7 @@ async def test_a_client_that_hangs_up_ends_the_request_upstream_before_and_in_th
     for answers in ([b""], [STREAM, WORDS[0], b""]):
         server = RawServer(answers)
         async with server.serving() as url, gateway({"fast": upstream(url)}) as (origin, _, lines):
-            async with httpx2.AsyncClient(base_url=origin) as leaving:
+            async with httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as leaving:
                 body = {**CHAT_BODY, "stream": len(answers) > 1}
                 asking = asyncio.create_task(_read_a_piece(leaving, body, until_first=len(answers) > 1))
                 await asyncio.wait_for(server.came.wait(), HANGS_S)
@@ -601,10 +602,18 @@ async def test_tokens_are_counted_where_the_upstream_can_and_estimated_elsewhere
     async with server.serving() as url, gateway({"fast": upstream(url, "messages")}) as (_, client, _):
         answer = await client.post("/v1/messages/count_tokens", json=body)
         assert (answer.json(), "x-actum-estimated" in answer.headers) == ({"input_tokens": 17}, False)
+    counted = RawServer([http(b'{"totalTokens": 18}')])
+    content = {"contents": [{"parts": [{"text": "How are you today?"}]}]}
+    async with counted.serving() as url, gateway({"fast": upstream(url, "gemini")}) as (_, client, _):
+        answer = await client.post("/v1/models/fast:countTokens", json=content)
+        assert (answer.json(), "x-actum-estimated" in answer.headers) == ({"totalTokens": 18}, False)
     async with gateway({"fast": upstream("http://127.0.0.1:9/v1")}) as (_, client, _):
         answer = await client.post("/v1/messages/count_tokens", json=body)
         assert answer.headers["x-actum-estimated"] == "true"
         assert 3 < answer.json()["input_tokens"] < 60
+        for asked in (content, {"generateContentRequest": content}):
+            answer = await client.post("/v1beta/models/fast:countTokens", json=asked)
+            assert (answer.headers["x-actum-estimated"], 3 < answer.json()["totalTokens"] < 60) == ("true", True)
 
 
 async def test_embeddings_are_passed_on_and_refused_where_there_are_none() -> None:

@@ -19,6 +19,7 @@ from actum.dialects.api.openai_chat.request import forms_of
 from actum.models.catalog import ModelPlace
 from actum.server.models.upstream import ModelRoute, ModelUpstream
 from tests.chat_server import ChatServer, Raw, Said
+from tests.patience import HANGS_S
 from tests.peers import install
 from tests.server.models.desk import desk
 from tests.server.models.gateway import upstream
@@ -56,7 +57,7 @@ async def test_a_client_of_others_has_its_own_tools_beside_governed_ones_streams
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
             )
-            said, problems = await asyncio.wait_for(process.communicate(), 100)
+            said, problems = await asyncio.wait_for(process.communicate(), HANGS_S)
             assert process.returncode == 0, problems.decode()[-3_000:]
             heard = msgspec.json.decode(said, type=dict[str, Any])
             for way in ("chat False", "chat True", "responses False", "responses True"):
@@ -123,7 +124,7 @@ async def test_the_sample_of_2023_runs_word_for_word_at_an_agent_and_at_a_model_
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
                 )
-                said, problems = await asyncio.wait_for(process.communicate(), 100)
+                said, problems = await asyncio.wait_for(process.communicate(), HANGS_S)
                 assert process.returncode == 0, problems.decode()[-3_000:]
                 assert msgspec.json.decode(said) == [boston, *[f"{boston} And tomorrow?"] * 2], model
             asked = server.model.requests

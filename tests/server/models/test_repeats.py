@@ -10,6 +10,7 @@ from actum import tool
 from actum.core.call import ToolCall
 from actum.core.clock import SystemClock
 from actum.core.message import Reply
+from tests.patience import HANGS_S
 from tests.server.models.desk import Desk, desk, until
 from tests.server.models.test_agents import openai_of
 
@@ -37,7 +38,7 @@ async def post(
     server: Desk, body: object, key: str = "ann", path: str = "/v1/chat/completions", **headers: str
 ) -> httpx2.Response:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    async with httpx2.AsyncClient(base_url=server.url) as client:
+    async with httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S) as client:
         return await client.post(path, json=body, headers={"authorization": f"Bearer {server.keys[key]}", **named})
 
 
@@ -57,7 +58,10 @@ async def test_the_same_idempotency_key_is_one_run_and_another_body_is_refused()
 
 async def test_an_official_client_that_repeats_by_itself_joins_the_run_that_it_began() -> None:
     till = Till()
-    async with desk([PAYS, "Done.", PAYS, "Done."], [till.pay]) as server, openai_of(server, timeout=2.0) as client:
+    async with (
+        desk([PAYS, "Done.", PAYS, "Done."], [till.pay]) as server,
+        openai_of(server, timeout=2.0, max_retries=99) as client,
+    ):
         task = asyncio.create_task(client.chat.completions.create(**ASK))
         await till.begun.wait()
         await SystemClock().sleep(2.2)  # the client's own limit, after which the client repeats

@@ -12,6 +12,7 @@ import pytest
 from actum.core.call import ToolCall
 from actum.core.message import Reply, UserMessage
 from actum.core.model import Request
+from tests.patience import HANGS_S
 from tests.server.models.desk import Desk, desk, until
 from tests.server.models.test_agents import ADDS, add, openai_of
 
@@ -21,7 +22,7 @@ def texts(request: Request) -> list[str]:
 
 
 async def raw(server: Desk, method: str, path: str, key: str = "ann") -> httpx2.Response:
-    async with httpx2.AsyncClient(base_url=server.url) as client:
+    async with httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S) as client:
         return await client.request(method, path, headers={"authorization": f"Bearer {server.keys[key]}"})
 
 
@@ -44,6 +45,9 @@ async def test_a_stored_response_is_there_for_its_caller_alone() -> None:
                 with pytest.raises(openai.NotFoundError):
                     await other.responses.create(model="desk", input="Sure?", previous_response_id=first.id)
 
+        with pytest.raises(openai.InternalServerError, match="not serve /v1/responses/compact") as absent:
+            await client.responses.compact(model="desk", previous_response_id=first.id)
+        assert (absent.value.status_code, absent.value.response.headers["x-should-retry"]) == (501, "false")
         await client.responses.delete(first.id)
         for method, path in (("GET", ""), ("GET", "/input_items"), ("DELETE", "")):
             assert (await raw(server, method, f"/v1/responses/{first.id}{path}")).status_code == 404

@@ -17,6 +17,7 @@ from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.core.policy import Answer
 from actum.core.run.record import Verdict
+from tests.patience import HANGS_S
 from tests.server.models.desk import Desk, desk, until
 from tests.server.models.test_agents import anthropic_of, gemini_of, openai_of
 
@@ -165,7 +166,7 @@ async def test_a_person_who_answers_at_our_own_api_lets_the_held_request_go_on()
         async def answered() -> None:
             await until(lambda: inbox(server.journal))
             (waiting,) = await inbox(server.journal)
-            async with httpx2.AsyncClient(base_url=server.url) as http:
+            async with httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S) as http:
                 path = f"/v1/approvals/{waiting.asked.id}"
                 headers = {"authorization": f"Bearer {server.keys['approver']}"}
                 answer = await http.post(path, json={"verdict": "approve"}, headers=headers)

@@ -34,7 +34,12 @@ from tests.web import listening, serving
 
 
 class Seen:
-    """What a server was asked: path and headers of each request, and the texts of messages."""
+    """What a server was asked: path and headers of each request, and the texts of messages.
+
+    Attributes:
+        release: a task that is slow is done when this is set.
+        heard: a task that is slow was begun.
+    """
 
     def __init__(self) -> None:
         self.heads: list[tuple[str, str, dict[str, str]]] = []
@@ -42,6 +47,7 @@ class Seen:
         self.texts: list[str] = []
         self.cancelled: list[str] = []
         self.release = asyncio.Event()
+        self.heard = False
 
     def around(self, app: ASGIApp) -> ASGIApp:
         async def noting(scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,6 +85,7 @@ class _Executor(AgentExecutor):
             case "ask":
                 await updater.requires_input(said("Which city?"))
             case "slow":
+                self._seen.heard = True
                 await self._seen.release.wait()
                 await updater.add_artifact([new_text_part("At last.")], name="answer")
                 await updater.complete()
@@ -238,6 +245,7 @@ class AprilServer:
             case "ask":
                 status("input-required", "Which city?", final=True)
             case "slow":
+                self.seen.heard = True
                 await self.seen.release.wait()
                 artifact({"type": "text", "text": "At last."})
                 status("completed", final=True)

@@ -9,9 +9,8 @@ from actum.core.policy import Answer
 from actum.testing import ScriptedModel
 from actum.toolsets.a2a import A2AToolset
 from tests.peers import install
-from tests.peers.programs import listening
+from tests.peers.programs import free_port, listening
 from tests.toolsets.a2a.test_toolset import ALLOWED, asking, configured, last_result, outcome
-from tests.web import listening as free_port
 
 SERVER = Path(install.__file__).parent / "servers" / "a2a_older.py"
 
@@ -21,8 +20,7 @@ async def test_servers_of_0_2_and_0_3_answer_ask_and_outlive_a_call(tmp_path: Pa
         [("a2a02", "streams"), ("a2a02", "plain"), ("a2a03", "streams"), ("a2a03", "plain")]
     ):
         case = (environment, streams)
-        with free_port() as found:
-            port = found.getsockname()[1]
+        port = free_port()
         python = str(install.py_bin(environment, "python"))
         with listening(python, str(SERVER), str(port), streams, says="Uvicorn running"):
             origin, path = f"http://127.0.0.1:{port}", str(tmp_path / f"{number}.db")

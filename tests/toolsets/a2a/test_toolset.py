@@ -21,8 +21,9 @@ from actum.core.policy import Answer
 from actum.policy.rules import Rule, Rules
 from actum.protocols.a2a.remote_agent import RemoteAgent
 from actum.storage.remote_tasks import RemoteTaskFiles
-from actum.testing import Said, ScriptedModel
+from actum.testing import FakeClock, Said, ScriptedModel
 from actum.toolsets.a2a.toolset import A2AToolset
+from tests import warm
 from tests.patience import HANGS_S
 from tests.toolsets.a2a.remote_servers import Seen, april_agent, scripted_agent, sdk_agent
 
@@ -154,10 +155,21 @@ async def test_a_question_of_the_agent_goes_to_the_user_and_the_answer_back_into
 async def test_a_task_that_outlives_the_call_waits_on_record_and_is_found_by_another_process(tmp_path: Path) -> None:
     for number, (case, opened) in enumerate(AGENTS.items()):
         async with opened() as (origin, seen):
-            path, brief = tmp_path / f"{number}.db", configured(origin, wait_s=0.8)
-            async with A2AToolset(brief) as toolset:
-                model = ScriptedModel(asking("slow"))
-                first = await Agent(model, tools=[toolset], policy=ALLOWED, journal=str(path)).run("Ask.")
+            path, clock, begun = tmp_path / f"{number}.db", FakeClock(), asyncio.Event()
+
+            def heard(event: Event, begun: asyncio.Event = begun) -> None:
+                if isinstance(event, CallProgress):
+                    begun.set()
+
+            async with A2AToolset(configured(origin, wait_s=60), clock=clock) as toolset:
+                maker = Agent(ScriptedModel(asking("slow")), tools=[toolset], policy=ALLOWED, journal=str(path))
+                running = asyncio.ensure_future(maker.run("Ask.", emit=heard))
+                # The task is known by a word of its stream, or before it is asked after, or was named by us.
+                names_it = case == "April 2025, without streams"
+                while not (begun.is_set() or clock.slept or (names_it and seen.heard)):  # noqa: ASYNC110 - any of them
+                    await asyncio.sleep(0.01)
+                clock.advance(61)
+                first = await running
             assert first.status == "paused", (case, first)
             (pending,) = first.pending
             assert "still at work" in pending.message, case
@@ -221,7 +233,7 @@ async def test_a_call_whose_process_was_killed_joins_its_task_and_sends_nothing_
         folder = tmp_path / str(number)
         folder.mkdir()
         async with AGENTS[case]() as (origin, seen):
-            asker = await asyncio.create_subprocess_exec(sys.executable, "-c", ASKER, origin, str(folder))
+            asker = await warm.start(sys.executable, "-c", ASKER, origin, str(folder))
             async with asyncio.timeout(HANGS_S):
                 while not [*folder.glob("tasks/*.json")] or not seen.texts:  # noqa: ASYNC110 - another process makes it
                     await asyncio.sleep(0.02)

@@ -99,7 +99,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     '{"name": "t", "timeout": 0}': ("> 0", "timeout", ""),
     '{"name": "t", "sinks": ["to"]}': ("none of the parameters", "sinks", ""),
     '{"name": "t", "description": "Adds.\\u202e"}': ("nobody sees", "description", "take them out"),
-    '{"name": "t", "module": "os.system"}': ("regex", "module", ""),
+    '{"name": "t", "module": "os.system"}': ("names a function of a module", "module", "package.module:function"),
     '{"name": "t", "actum": "agent/1"}': ("no declaration of a tool", "actum", "tool/1"),
     '{"name": "t", "parameters": {}, "input_schema": {}}': ("the same", "input_schema", "leave one"),
     '{"name": "t", "function": {"name": "u"}}': ("stands twice", "name", "leave one"),
@@ -119,9 +119,9 @@ def test_a_mistake_is_told_with_its_place_and_what_would_be_right(text: str) -> 
     with pytest.raises(BadText) as caught:
         read_declaration(text)
     assert len(str(caught.value)) < 600
-    assert any(told in each.message and path == each.path and hint in each.hint for each in caught.value.problems), (
-        caught.value.problems
-    )
+    assert any(
+        told in str(each.message) and path == each.path and hint in str(each.hint) for each in caught.value.problems
+    ), caught.value.problems
 
 
 def test_the_line_of_a_mistake_is_told() -> None:
@@ -140,3 +140,27 @@ def test_the_published_schema_takes_what_is_read(form: str) -> None:
     assert validator.is_valid(written)
     assert not validator.is_valid({"name": "t", "htp": {}})
     assert not validator.is_valid({"name": "t", "http": {}})
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("def work(n):\n    return n\n", "the code defines no main"),
+        ("print(main)", "the code defines no main"),
+        ("x = 1\ndef main(n:\n", "this is no Python: '(' was never closed, in line 2 of the code"),
+        ("(" * 10_000, "this is no Python: too many nested parentheses"),
+        ("a\0b", "this is no Python"),
+    ],
+)
+def test_code_that_could_never_run_is_told_before_it_is_published(code: str, told: str) -> None:
+    with pytest.raises(BadText) as caught:
+        declaration_of({"name": "t", "python": code})
+    (problem,) = caught.value.problems
+    assert (problem.path, told in str(problem.message)) == ("python.source", True), problem
+    for good in ("def main(n): ...", "main = max", "from a import b as main", "if 1:\n    def main(): ..."):
+        assert declaration_of({"name": "t", "python": good}).python is not None
+
+
+def test_a_module_that_names_no_function_is_told_how_to_write_one_and_no_pattern() -> None:
+    with pytest.raises(BadText, match=r"names a function of a module \(write package\.module:function\)"):
+        declaration_of({"name": "t", "parameters": {}, "module": "shop.stock:os.system"})

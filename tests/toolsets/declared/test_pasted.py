@@ -8,6 +8,7 @@ import pytest
 
 from actum.toolsets.declared.declaration import read_declaration
 from actum.toolsets.declared.pasted import CODE_MAX, read_pasted
+from actum.toolsets.declared.server import read_server
 
 PYTHON = '''
 def shout(text: str, times: int = 2, fast: bool = False) -> str:
@@ -97,14 +98,37 @@ def test_a_text_is_read_as_a_tool_that_can_be_saved(
         ("def f(*args): pass", ["text"]),
         ("a: &a [*a, *a]", ["text"]),
         ("[" * 100_000, ["text"]),
-        ('{"openapi": "3.1.0"}', ["openapi"]),
-        ('{"mcpServers": {"a": {"command": "rm"}, "b": {"url": "https://b.example"}}}', ["operator_only", "servers"]),
+        ('{"mcpServers": {"a": {"command": "rm"}, "b": {"env": {}}}}', ["operator_only", "text"]),
     ],
 )
 def test_what_can_not_be_read_is_told_and_nothing_is_made_of_it(text: str, notes: list[str]) -> None:
     found = read_pasted(text)
     assert found.items == ()
     assert [note.code for note in found.unclear] == notes
+
+
+def test_servers_are_definitions_and_no_credential_of_theirs_is_answered() -> None:
+    pasted = {
+        "CRM": {"url": "https://crm.example/mcp", "headers": {"Authorization": "Bearer sk-hunter2", "x-team": "a"}},
+        "local": {"command": "rm", "args": ["-rf"]},
+        "spied": {"url": "https://b.example/mcp?api_key=hunter2"},
+    }
+    found = read_pasted(json.dumps({"mcpServers": pasted}))
+    (item,) = found.items
+    server = read_server(item.text)
+    assert (item.kind, server.name, server.url) == ("server", "crm", "https://crm.example/mcp")
+    assert server.headers == {"Authorization": "Bearer ${secret:crm_authorization}", "x-team": "a"}
+    assert [note.code for note in found.unclear] == ["secret", "operator_only", "text"]
+    assert "hunter2" not in repr(found)
+    document = '{"openapi": "3.1.0", "info": {"title": "Pet Shop"}, "paths": {}}'
+    for text, name, field, value in (
+        (document, "pet_shop", "openapi", document),
+        ("https://mcp.shop.example.com/mcp", "shop", "url", "https://mcp.shop.example.com/mcp"),
+        ("https://api.pets.io/v3/openapi.json", "pets", "openapi", "https://api.pets.io/v3/openapi.json"),
+    ):
+        (item,) = read_pasted(text).items
+        server = read_server(item.text)
+        assert (item.kind, server.name, getattr(server, field)) == ("server", name, value)
 
 
 def test_agents_and_workflows_are_told_apart_and_stay_as_they_are() -> None:

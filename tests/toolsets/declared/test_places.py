@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from actum import Agent, Tool
+from actum.call.resolve import COMPILED_MAX
 from actum.core.call import ToolCall
 from actum.core.definition import BadText
 from actum.core.errors import PermissionDenied, UsageError
 from actum.core.interfaces import Toolset
-from actum.core.json import JsonObject
+from actum.core.json import JsonObject, dumps
 from actum.testing import ScriptedModel
 from actum.toolsets.declared.declaration import declaration_of
+from actum.toolsets.declared.difference import difference
 from actum.toolsets.declared.places import declared_tool, given_declaration
 from tests.toolsets.http.test_toolset import context
 from tests.transport.wire_servers import said, wire_server
@@ -120,3 +122,39 @@ def test_a_place_that_can_not_be_is_refused_in_words(given: JsonObject, told: st
 def test_a_place_of_a_server_is_made_by_a_server() -> None:
     with pytest.raises(UsageError, match="belongs to a server"):
         declared_tool(declaration_of({"name": "t", "workflow": "price@2"}))
+
+
+@pytest.mark.row("F5")
+def test_a_diff_names_effects_that_grew_with_the_place_though_neither_text_says_effects() -> None:
+    read = {"name": "t", "parameters": {"n": "integer"}, "http": {"url": "https://e.org/?n={n}"}}
+    write = read | {"http": {"url": "https://e.org", "method": "POST", "body": {"n": "{n}"}}}
+    code: JsonObject = {**PYTHON, "name": "t"}
+    read_said, write_said, code_said = (dumps(each) for each in (read, write, code))
+
+    def told(old: str, new: str) -> list[str]:
+        return [each.breaks for each in difference(old, new) if each.place == "effects"]
+
+    assert told(read_said, write_said) == ["its effects grew: write"]
+    assert told(write_said, read_said) == [""]
+    assert told(read_said, code_said) == ["its effects grew: execute"]
+    assert told(read_said, read_said.replace("?n=", "?m=")) == []
+    assert told(read_said, dumps({**read, "effects": ["read"]})) == []
+
+
+@pytest.mark.row("T8")
+def test_of_very_many_declarations_a_schema_is_compiled_at_the_first_call_of_its_tool() -> None:
+    """To compile all of ten thousand took four seconds before the first step, of which a model calls three."""
+    bad: JsonObject = {"name": "bad", "parameters": {"type": "object", "properties": {"a": {"type": "strin"}}}}
+    many: list[JsonObject] = [{**PYTHON, "name": f"t{number}"} for number in range(COMPILED_MAX)]
+    with pytest.raises(BadText, match=r"properties\.a\.type"):
+        Agent(ScriptedModel(["Hi."]), tools=[*many[1:], bad])
+    agent = Agent(ScriptedModel([ToolCall("c", "bad", {"a": "x"}), "Hi."]), tools=[*many, bad])
+    result = agent.run_sync("Call bad.")
+    (_, told) = result.calls[0]
+    assert (result.text, told.error is not None) == ("Hi.", True)
+
+
+def test_a_function_without_a_name_of_its_own_has_the_declared_one() -> None:
+    seven = {"name": "seven", "parameters": {}, "module": lambda: 7}
+    result = Agent(ScriptedModel([ToolCall("c", "seven", {}), "7."]), tools=[seven]).run_sync("How many?")
+    assert result.calls[0][1].structured == 7

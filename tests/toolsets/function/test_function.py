@@ -226,7 +226,7 @@ async def test_sixty_four_plain_functions_run_at_the_same_time() -> None:
 
     def wait() -> int:
         """Wait for all others."""
-        return together.wait(30)
+        return together.wait(HANGS_S)
 
     results = await asyncio.gather(*(run(wait) for _ in range(64)))
     assert sorted(result.text for result in results) == sorted(str(n) for n in range(64))
@@ -238,7 +238,7 @@ async def test_a_plain_function_that_is_given_up_holds_its_thread_until_it_retur
     def slow() -> None:
         """Be slow."""
         started.set()
-        gate.wait(30)
+        gate.wait(HANGS_S)
         ended.set()
 
     task = asyncio.create_task(run(slow))
@@ -300,7 +300,7 @@ async def test_progress_is_told_at_once_and_not_with_the_next_step() -> None:
     def slow() -> Iterator[str]:
         """Be slow."""
         yield "begun"
-        gate.wait(30)
+        gate.wait(HANGS_S)
         yield "ended"
 
     task = asyncio.create_task(run(slow, progress=lambda call, value: told.set()))
@@ -317,7 +317,7 @@ async def test_a_generator_that_is_cancelled_stops_at_its_next_step_and_cleans_u
         try:
             while True:
                 yield 1
-                gate.wait(30)
+                gate.wait(HANGS_S)
         finally:
             closed.set()
 

@@ -20,6 +20,7 @@ from actum.transport.fetcher import Fetcher
 from actum.transport.guard import Guard
 from tests.issuer import claims_of
 from tests.logins import Browser, Resource, World, fails, worlds
+from tests.patience import HANGS_S
 from tests.web import listening, place, serving
 
 
@@ -67,7 +68,7 @@ async def test_calls_at_the_same_time_lead_to_one_login(world: World) -> None:
 
 
 async def test_a_call_does_not_wait_for_another_to_be_answered(world: World) -> None:
-    async with httpx2.AsyncClient(auth=world.oauth(Browser())) as client:
+    async with httpx2.AsyncClient(auth=world.oauth(Browser()), timeout=HANGS_S) as client:
         flow = world.oauth(Browser()).async_auth_flow(client.build_request("POST", world.server.url))
         await anext(flow)  # sent, and not answered yet
         assert (await client.post(world.server.url)).status_code == 200
@@ -203,7 +204,7 @@ async def test_a_token_goes_to_its_server_alone(world: World) -> None:
     assert await world.call(oauth) == 200
     other = listening()
     stranger = Resource(world.server.verifier, f"{place(other)}/mcp", "")
-    async with serving(stranger.app(), other), httpx2.AsyncClient(auth=oauth) as client:
+    async with serving(stranger.app(), other), httpx2.AsyncClient(auth=oauth, timeout=HANGS_S) as client:
         await client.post(stranger.url, headers={"authorization": "Bearer of-our-own-caller"})
     assert stranger.seen == [""]
 

@@ -20,6 +20,7 @@ from actum.protocols.mcp.config import McpEra, McpServer
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
+from tests.endurance import share
 
 from .test_stdio import (
     called,
@@ -453,7 +454,8 @@ def test_a_server_without_an_address_is_refused() -> None:
         McpConnection(McpServer(name="x"))
 
 
-async def test_two_hundred_connections_open_and_close_in_any_order_and_nothing_is_left() -> None:
+@pytest.mark.endurance("src/actum/toolsets/mcp", "src/actum/transport")
+async def test_connections_open_and_close_in_any_order_and_nothing_is_left() -> None:
     dice = random.Random(7)
     before = asyncio.all_tasks()
     gate = asyncio.Semaphore(12)
@@ -480,7 +482,7 @@ async def test_two_hundred_connections_open_and_close_in_any_order_and_nothing_i
             if not use.cancelled():
                 use.exception()
 
-    await asyncio.gather(*(one(number) for number in range(200)))
+    await asyncio.gather(*(one(number) for number in range(share(200, 60))))
 
     assert children() == []
     assert asyncio.all_tasks() == before

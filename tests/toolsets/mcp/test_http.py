@@ -19,11 +19,12 @@ from actum.protocols.mcp.config import McpServer
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import HEADER_MISMATCH, McpError
-from actum.toolsets.mcp.http import Mended
+from actum.toolsets.mcp.http import McpHttpClient, Mended
 from actum.toolsets.mcp.toolset import McpToolset
 from actum.transport.egress import Egress, EgressRules
 from actum.transport.guard import Guard
 from tests.effort import turns_counted
+from tests.patience import HANGS_S
 from tests.server_process import running
 from tests.transport.wire_servers import length_of, listening
 from tests.transport.wire_servers import said as wire
@@ -55,7 +56,7 @@ def at(url: str, **settings: Any) -> McpServer:  # noqa: ANN401 - of whatever fi
 
 
 async def seen(odd: str) -> list[dict[str, Any]]:
-    async with httpx2.AsyncClient(verify=False) as client:
+    async with httpx2.AsyncClient(verify=False, timeout=HANGS_S) as client:
         return list((await client.get(f"{odd}/seen")).json())
 
 
@@ -411,6 +412,38 @@ async def test_what_belongs_to_no_request_reaches_whoever_listens(odd: str) -> N
         await until(lambda: bool(heard))
 
     assert heard == ["notifications/tools/list_changed"]
+
+
+class Streaming(httpx2.AsyncBaseTransport):
+    """Answers the request for a stream once a notification has come, or never; keeps what came and what it answered."""
+
+    def __init__(self, *, is_silent: bool) -> None:
+        self.is_silent = is_silent
+        self.noted, self.asked = asyncio.Event(), asyncio.Event()
+        self.seen: list[str] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "POST":
+            self.seen.append(json.loads(request.content)["method"])
+            self.noted.set()
+            return httpx2.Response(202)
+        self.asked.set()
+        await (asyncio.Event() if self.is_silent else self.noted).wait()
+        self.seen.append("the stream")
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Pieces([]))
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+async def test_no_request_is_sent_before_the_stream_is_there_unless_the_server_never_answers(is_silent: bool) -> None:
+    server = Streaming(is_silent=is_silent)
+    call, begun = {"id": 1, "method": "tools/call"}, {"method": "notifications/initialized"}
+    async with McpHttpClient(lambda status: None, transport=server, base_url="http://there") as client:
+        stream = asyncio.create_task(client.get("/"))
+        await server.asked.wait()
+        await asyncio.gather(client.post("/", json=call), client.post("/", json=begun))
+        stream.cancel()
+    first, last = "notifications/initialized", "tools/call"
+    assert server.seen == ([first, last] if is_silent else [first, "the stream", last])
 
 
 async def test_an_old_session_is_found_where_the_new_era_is_refused(odd: str) -> None:

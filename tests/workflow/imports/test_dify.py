@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from actum.cli.app import app as command
-from actum.cli.definitions.importing import IMPORTS
 from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
 from actum.journal.memory import MemoryJournal
@@ -25,6 +24,7 @@ from actum.workflow.definition.text import BadWorkflow, read_text
 from actum.workflow.imports.definition_text import definition_text
 from actum.workflow.imports.dify import import_dify
 from actum.workflow.imports.imported import ImportedApp
+from actum.workflow.imports.importers import IMPORTS
 from actum.workflow.imports.surrogates import whole
 from actum.workflow.load import check_text, read_definition
 from actum.workflow.workflow import Workflow

@@ -17,13 +17,14 @@ import { answeredBy, useApprovals } from "./core/approvals";
 import { useConnection, useFeed } from "./core/follow";
 import { usePreferences, useText } from "./core/language";
 import type { Page } from "./core/page";
-import { keepToken, token } from "./core/session";
+import { keepToken, onToken, token } from "./core/session";
 import { COMMON } from "./core/texts";
 import { told } from "./core/shown";
 import type { Approval, Session } from "./core/types";
 import { PAGES } from "./pages";
 import { Failure } from "./parts/failure";
 import { Keys } from "./parts/keys";
+import { useFocus } from "./parts/focus";
 import { SignIn } from "./parts/sign-in";
 import { useTold, tell } from "./parts/status";
 
@@ -47,6 +48,13 @@ export function useDoor() {
   return useQuery({ queryKey: ["door"], queryFn: () => ask<Door>("GET", "/studio/sign-in.json"), staleTime: Infinity });
 }
 
+/** Another tab of this browser has signed in or out. What is shown stays where it is the same person. */
+async function followTab(): Promise<void> {
+  const before = queries.getQueryData<Session>(["session"])?.user;
+  if (token()) await queries.refetchQueries({ queryKey: ["session"] });
+  if (before !== undefined && before !== queries.getQueryData<Session>(["session"])?.user) await queries.resetQueries();
+}
+
 export function useSession() {
   const isOpen = useDoor().data?.wants_key === false;
   return useQuery({
@@ -63,10 +71,6 @@ export function useBuilds(): boolean {
   return scopes.includes("build") || scopes.includes("admin");
 }
 
-/** Whether this person may make workflows, for which the server wants an administrator. */
-export function useAdministers(): boolean {
-  return useSession().data?.scopes.includes("admin") ?? false;
-}
 
 /** Whether a person may see this page: the server asks again for each request. */
 export function isSeen(page: Page, session: Session): boolean {
@@ -79,6 +83,14 @@ function Frame() {
   const session = useSession();
   const door = useDoor();
   const [, look] = useReducer((count: number) => count + 1, 0);
+  useEffect(
+    () =>
+      onToken(() => {
+        look();
+        void followTab();
+      }),
+    [],
+  );
   if ((token() === "" && door.data?.wants_key) || isProblem(session.error, 401)) {
     return (
       <SignIn
@@ -113,6 +125,7 @@ function SignedIn({ session }: { session: Session }) {
   const main = useRef<HTMLElement>(null);
   const count = useWaiting(session);
   useFeed();
+  useFocus(main);
   async function leave() {
     await ask("DELETE", "/v1/session").catch(() => undefined); // the session may be over already
     keepToken("");

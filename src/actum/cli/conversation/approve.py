@@ -44,6 +44,15 @@ _RUN_IT_LONG = "run it?  [y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater  [a
 _DID_IT_HAPPEN = "did it happen?  [y]es  [n]o  make it [a]gain  [u]nknown  [l]ater: "
 
 
+def approver_at(terminal: Terminal, *, yes: bool) -> TerminalApprover | None:
+    """The person at the terminal; None where nobody is there, such as in a job of cron.
+
+    Args:
+        terminal, yes: as for `TerminalApprover`.
+    """
+    return TerminalApprover(terminal, yes=yes) if terminal.person or yes else None
+
+
 class TerminalApprover:
     """An `Approver`: asks the person at the terminal.
 

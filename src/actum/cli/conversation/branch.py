@@ -20,6 +20,7 @@ from ...journal.named import find_run
 from ...runs.options import Emit
 from ...server.api.runs.comparing import RunComparison
 from .. import loading, options
+from ..language import tr
 from ..options import (
     DialectFlag,
     InstructionsFlag,
@@ -93,9 +94,9 @@ def show_comparison(terminal: Terminal, found: RunComparison, names: Mapping[str
     comparison = found.comparison
     for name, mine, yours in comparison.begun:
         terminal.line("begun", styled((f"{name}  ", "bold"), _words(mine), (" | ", "dim"), _words(yours)))
-    terminal.line("alike", f"{comparison.alike} moments from the beginning")
+    terminal.line("alike", tr("{count} moments from the beginning", count=comparison.alike))
     if comparison.parts == (None, None):
-        terminal.line("parts", "nowhere")
+        terminal.line("parts", tr("nowhere"))
     for label, moment in zip(("parts", ""), comparison.parts, strict=True):
         if comparison.parts != (None, None):
             terminal.line(label, _moment(moment))

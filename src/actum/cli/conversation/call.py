@@ -22,7 +22,7 @@ from ..show.terminal import Terminal, said, who
 from ..show.trace import (
     Trace,
 )
-from .approve import TerminalApprover
+from .approve import approver_at
 from .run import report_call
 
 
@@ -58,7 +58,7 @@ def call(
                 loaded.tools,
                 name="call",
                 journal=opened,
-                approver=TerminalApprover(terminal, yes=yes),
+                approver=approver_at(terminal, yes=yes),
                 secrets=open_secrets(os.environ),
             )
             trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)  # the answer would be the result again

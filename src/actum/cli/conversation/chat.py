@@ -24,6 +24,7 @@ from ...core.run.ids import new_id
 from ...journal.conversations import as_they_stand
 from ...journal.named import find_run
 from ...journal.timeline import Timeline
+from ...knowledge.citing.cited import quoted_in
 from ...scores.rating import NotOver, rate
 from ...scores.score import THUMB, ScoreGiven
 from ...storage.folders import state_folder
@@ -34,7 +35,7 @@ from ..recorded import show_recorded
 from ..show.terminal import Terminal, said, who
 from ..show.tool_table import show_tools
 from ..show.trace import Trace, run_as_json
-from .approve import TerminalApprover
+from .approve import approver_at
 from .attachments import GivenFile, read_file, told, with_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import chat_command, resume_command
@@ -62,7 +63,7 @@ def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how:
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:
         try:
-            approver = TerminalApprover(terminal, yes=how.yes)
+            approver = approver_at(terminal, yes=how.yes)
             opening = loading.agent_with_servers(settings, opened, approver, terminal)
             agent, servers = runner.run(opening.__aenter__())
             try:
@@ -259,7 +260,8 @@ class Chat:
         questions = [pending.id for pending in result.pending if pending.kind == "answer"]
         self._question_id = questions[0] if questions else ""
         if self._as_json:
-            self._terminal.json(run_as_json(result, self._agent.model.name))
+            references = self._runner.run(quoted_in(self._journal, result.run_id))
+            self._terminal.json(run_as_json(result, self._agent.model.name, references))
         elif self._question_id:
             self._terminal.text(result.text)
         if self._question_id:  # the next line is the answer
@@ -305,7 +307,7 @@ class Chat:
     def _welcome(self) -> None:
         tools = self._runner.run(self._agent.list_tools())
         name = self._agent.model.name
-        welcome = "{name} · {count} tools · /help for help, Ctrl-D to leave"
+        welcome = "{name} · {count:tool|tools} · /help for help, Ctrl-D to leave"
         self._terminal.note(tr(welcome, name=name, count=len(tools)))
         if name == "embedded":
             self._terminal.note(tr(NO_LANGUAGE_MODEL))

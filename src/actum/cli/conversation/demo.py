@@ -32,6 +32,7 @@ from ...protocols.openapi.text import read_text
 from ...runs.given_tools import Toolish
 from ...toolsets.http.toolset import ApiToolset
 from ..exit_codes import DONE, FAILED
+from ..language import tr
 from ..recorded import show_recorded
 from ..show.terminal import Terminal, duration, styled
 from ..show.trace import Trace
@@ -199,7 +200,8 @@ def demo() -> int:
         )
         return FAILED
     took = duration(time.monotonic() - began)
-    terminal.text((f"✓ {len(SCENES)} scenes, each checked by the calls that were made, in {took}", "green"))
+    told = tr("{count} scenes, each checked by the calls that were made, in {time}", count=len(SCENES), time=took)
+    terminal.text((f"✓ {told}", "green"))
     terminal.text()
     terminal.text(REAL)
     return DONE

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...core.call import MediaPart, TextPart
 from ...core.errors import ActumError, UsageError
+from ...core.language.sentence import Sentence
 from ...core.message import Reply, UserMessage
 from ...protocols.mcp.offer import PromptOffer
 
@@ -85,7 +86,7 @@ def _arguments(word: str, prompt: PromptOffer, typed: str) -> dict[str, str]:
         raise UsageError("{word}: {why}", word=word, why=error) from None
     for name, equals, _ in pairs:
         if not equals or name not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it takes nothing"
+            takes = Sentence("it takes {names}", names=", ".join(known)) if known else Sentence("it takes nothing")
             raise UsageError(
                 '{word}: there is no argument {name!r}; {takes}, as in name="some text"',
                 word=word,

@@ -14,15 +14,19 @@ from msgspec import Struct
 
 from ...agents.agent import Agent
 from ...compose.agents import make_runner, open_agents
+from ...compose.published.offer import published_calls
 from ...compose.published.tools import DeclaredTools
 from ...compose.secrets import open_secrets
 from ...compose.settings import Settings, WorkflowTable, choose_agent
+from ...compose.tools import load_tools
+from ...compose.upstreams.named_models import NamedModels
 from ...compose.workflows import WorkflowParts, open_workflows, published_workflows, workflow_models, workflow_settings
 from ...core.errors import FeatureMissing, ReplayDiverged, UsageError
 from ...core.event import RunResult
 from ...core.interfaces import Journal
 from ...core.policy import Answer
 from ...core.run.summary import RunSummary
+from ...journal.kept_uses import with_all_uses
 from ...journal.named import find_run
 from ...journal.recording import RunState
 from ...runs.options import Emit
@@ -31,7 +35,7 @@ from ...workflow.conversation import SPEAKER
 from .. import loading, options
 from ..show.terminal import Terminal, said, who
 from ..show.trace import Trace
-from .approve import NO_TENANT, TerminalApprover
+from .approve import NO_TENANT, approver_at
 from .ask import answered, asked_from, show
 from .flags import AgentFlags, ModelFlags, RunFlags, settings_of, spread
 from .run import as_recorded, carry_out, named_agent, report_call, report_workflow, view_of, wait_along
@@ -114,7 +118,7 @@ class _Resuming(Struct, frozen=True):
             name = await named_agent(opened, found.run_id, settings, accept=self.accept)
             unnamed = settings if settings.agent or name or self.parts.model else as_recorded(settings, found.model)
             chosen = choose_agent(settings, name) if name else unnamed
-            opening = loading.agent(chosen, opened, TerminalApprover(self.terminal, yes=how.yes), self.terminal)
+            opening = loading.agent(chosen, opened, approver_at(self.terminal, yes=how.yes), self.terminal)
         async with opening as agent:
             view = view_of(self.terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
             if isinstance(view, Trace):
@@ -132,7 +136,7 @@ class _Resuming(Struct, frozen=True):
     async def _call(self, opened: Journal, call_id: str) -> int:
         """Go on with a call that was asked for without a model."""
         settings, terminal = self.settings, self.terminal
-        approver = TerminalApprover(terminal, yes=self.how.yes)
+        approver = approver_at(terminal, yes=self.how.yes)
         trace = Trace(terminal, verbose=self.how.verbose and not self.how.as_json, quiet=True)
         state = RunState(await opened.read(call_id))
         called = {call.name for _, requested in state.requested for call in requested.calls}
@@ -153,7 +157,8 @@ class _Resuming(Struct, frozen=True):
                 settings, os.environ, Path.cwd(), journal=opened, workflows=workflows, agents=agents
             )
             agents.completing = declared.completing
-            runner = await PublishedOffer(workflows, declared.of).runner_of(runner, state.beginning())
+            started = await with_all_uses(state.beginning(), opened)
+            runner = await PublishedOffer(workflows, declared.of).runner_of(runner, started)
             try:
                 result = await runner.resume(call_id, self.answers, accept=self.accept, emit=trace.show)
             finally:
@@ -167,18 +172,24 @@ class _Resuming(Struct, frozen=True):
         own = None if started.version else self.settings.workflows.get(started.agent)
         table = own or WorkflowTable(file="")
         settings = workflow_settings(self.settings, table)
-        async with loading.tools(settings, terminal) as loaded:
+        async with (
+            loading.tools(settings, terminal) as loaded,
+            open_workflows(settings, os.environ, Path.cwd(), journal=opened) as served,
+            open_agents(settings, os.environ, Path.cwd(), journal=opened) as agents,
+        ):
+            calls = published_calls(settings, opened, loaded.tools, agents, served)
             parts = WorkflowParts(
                 settings=settings,
                 tools=loaded.tools,
                 journal=opened,
-                approver=TerminalApprover(terminal, yes=self.how.yes),
+                approver=approver_at(terminal, yes=self.how.yes),
                 secrets=open_secrets(os.environ),
                 egress=options.egress(),
                 models=workflow_models(settings, table),
+                named=NamedModels(settings, os.environ),
             )
             whose = tenant if own is None else ""  # a workflow of the settings uses what the operator published
-            workflows = await published_workflows(parts, tenant=whose, name=started.agent)
+            workflows = await published_workflows(parts, tenant=whose, name=started.agent, calls=calls)
             workflow = await workflows.of_run(run_id, tenant=tenant)
             trace = Trace(
                 terminal, verbose=self.how.verbose and not self.how.as_json, streaming=not self.how.as_json, quiet=True
@@ -196,7 +207,11 @@ class _Resuming(Struct, frozen=True):
 async def _speaker_of(settings: Settings, journal: Journal, run_id: str) -> AsyncIterator[Agent]:
     """The agent that stands for a workflow, of the settings or published, and began this run."""
     started = RunState((await journal.read(run_id))[:1]).beginning()
-    async with open_workflows(settings, os.environ, Path.cwd(), journal=journal) as workflows:
+    async with (
+        open_workflows(settings, os.environ, Path.cwd(), journal=journal) as workflows,
+        open_agents(settings, os.environ, Path.cwd(), journal=journal) as agents,
+    ):
+        published_calls(settings, journal, load_tools(settings, Path.cwd()), agents, workflows)
         published = await PublishedOffer(workflows).agent_of(started)
         yield cast("Agent", published or workflows.agent(started.agent))
 

@@ -32,6 +32,7 @@ from ...core.message import UserMessage
 from ...core.model import Model
 from ...core.run.pending import Pending, over_at
 from ...journal.recording import RunState
+from ...knowledge.citing.cited import quoted_in
 from ...runs.options import Emit
 from ...workflow.waiting import WAIT_S
 from ...workflow.workflow import Workflow
@@ -41,7 +42,7 @@ from ..language import language, tr
 from ..show.moments import shown
 from ..show.terminal import Terminal, said, who
 from ..show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
-from .approve import TerminalApprover, show_pending
+from .approve import approver_at, show_pending
 from .attachments import read_file, read_pipe, told, with_files
 from .files import note_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
@@ -81,7 +82,7 @@ def run(
         terminal.note(tr(NO_LANGUAGE_MODEL))
 
     async def command() -> int:
-        approver = TerminalApprover(terminal, yes=how.yes)
+        approver = approver_at(terminal, yes=how.yes)
         async with (
             options.journal(settings) as opened,
             loading.agent(settings, opened, approver, terminal) as agent,
@@ -130,7 +131,7 @@ async def carry_out(
         if isinstance(view, Trace):
             view.close()
     if as_json and isinstance(view, Trace):
-        terminal.json(run_as_json(result, agent.model.name))
+        terminal.json(run_as_json(result, agent.model.name, await quoted_in(agent.journal, result.run_id)))
     return report(terminal, result, settings, quiet=as_json)
 
 

@@ -13,6 +13,7 @@ from ...core.errors import UsageError
 from ...core.json import Json
 from ...features.definition import DefinitionKind
 from ...server.api.applying import OPERATIONS, DefinitionsApplied, kind_of, kinds_of
+from ...server.api.definitions.operations import REMARK
 from .. import loading, options
 from ..exit_codes import DONE
 from ..language import tr
@@ -22,6 +23,8 @@ from ..show.terminal import Terminal, said
 from .commands import TenantNameFlag, text_in
 
 FolderArgument = Annotated[str, typer.Argument(metavar="DIR", help="The folder.")]
+REMARKS_TOLD = 5
+"""How many remarks a person is told; three hundred tools may have hosts whose names are not known."""
 _SIGNS = {"added": "+", "changed": "~", "same": "=", "removed": "-"}
 
 
@@ -66,6 +69,7 @@ def apply(
     for each in applied.items:
         number = f"@{each.number}" if each.number else ""
         terminal.text(f"{_SIGNS[each.done]} {tr(each.kind)} {each.name}{number}")
+    _tell_remarks(terminal, applied)
     if dry_run:
         terminal.note("Nothing was published.")
     return DONE
@@ -98,6 +102,15 @@ def export(
     for name in written if not as_json else ():
         terminal.text(name)
     return DONE
+
+
+def _tell_remarks(terminal: Terminal, applied: DefinitionsApplied) -> None:
+    """Tell the first remarks, and how many there are beside them."""
+    remarks = [(each.name, remark) for each in applied.items for remark in each.remarks]
+    for name, remark in remarks[:REMARKS_TOLD]:
+        terminal.note(REMARK, name=name, why=remark)
+    if len(remarks) > REMARKS_TOLD:
+        terminal.note("{count:more remark|more remarks}: --json has all", count=len(remarks) - REMARKS_TOLD)
 
 
 def _files(top: Path) -> list[Path]:

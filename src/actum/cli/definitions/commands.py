@@ -33,12 +33,12 @@ from ...features.definition import DefinitionKind
 from ...features.operation import Application, Operation
 from ...server.api.api import Api
 from ...server.api.applying import name_of
-from ...server.api.definitions.bodies import DefinitionChecked, DefinitionVersion, DraftText
-from ...server.api.definitions.operations import named_text
+from ...server.api.definitions.bodies import DefinitionChecked, DefinitionPublished, DraftText
+from ...server.api.definitions.operations import named_text, published_text
 from ...server.api.definitions.references import used_by
 from .. import loading, options
 from ..exit_codes import DONE
-from ..language import tr
+from ..language import language, tr
 from ..operated import Operated, add_commands, say
 from ..options import JournalFlag, JsonFlag, McpFlag, ToolsFlag
 from ..show import moments
@@ -143,13 +143,13 @@ class _DefinitionCommands:
                 name, known = await self._save_file(app, source, revision, tenant, terminal)
             operation = f"publish{kind.title}"
             made = await self.operated.ask(app, operation, {"name": name}, {"revision": known, "source": file}, tenant)
-            assert isinstance(made, DefinitionVersion)
+            assert isinstance(made, DefinitionPublished)
             published = await app.journal.definitions.published(kind.name, name, made.number, tenant=tenant)
         if as_json:
             terminal.json(made)
             return DONE
         say(terminal, kind.remarks(published.text) if published is not None else ())
-        terminal.text(tr("{name}@{number} is published.", name=made.name, number=made.number))
+        say(terminal, published_text(made, {}))
         return DONE
 
     async def _save_file(
@@ -169,7 +169,7 @@ class _DefinitionCommands:
         text = text_in(file, kind.name).decode("utf-8", "replace")
         name, text = named_text(kind, text, name_of(file, kind.name))
         names: dict[str, str] = {"name": name}
-        checked = await self.operated.ask(app, f"check{kind.title}", names, {"text": text}, tenant)
+        checked = await self.operated.ask(app, f"check{kind.title}", names, {"text": text}, tenant, language=language())
         assert isinstance(checked, DefinitionChecked)
         if checked.problems:
             raise BadText(

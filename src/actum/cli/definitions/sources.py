@@ -10,10 +10,12 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from ...compose.agents import list_tools
+from ...compose.agents import list_tools, open_agents
+from ...compose.published.offer import published_calls
 from ...compose.secrets import open_secrets
 from ...compose.settings import Settings
-from ...compose.workflows import WorkflowParts, published_workflows, read_workflow_file, workflow_text
+from ...compose.upstreams.named_models import NamedModels
+from ...compose.workflows import WorkflowParts, open_workflows, published_workflows, read_workflow_file, workflow_text
 from ...core.errors import UnknownName
 from ...core.model import Model
 from ...core.policy import Approver
@@ -65,7 +67,13 @@ async def open_definitions(
     models: Mapping[str, Model] | None = None,
 ) -> AsyncIterator[OpenDefinitions]:
     """The definitions of the journal, and the tools of the settings; `name` and `models` are those of runs."""
-    async with loading.tools(settings, terminal) as loaded, options.journal(settings) as opened:
+    async with (
+        loading.tools(settings, terminal) as loaded,
+        options.journal(settings) as opened,
+        open_agents(settings, os.environ, Path.cwd(), journal=opened, approver=approver) as agents,
+        open_workflows(settings, os.environ, Path.cwd(), journal=opened) as served,
+    ):
+        calls = published_calls(settings, opened, loaded.tools, agents, served)
         parts = WorkflowParts(
             settings=settings,
             tools=loaded.tools,
@@ -74,9 +82,13 @@ async def open_definitions(
             secrets=open_secrets(os.environ),
             egress=options.egress(),
             models=models,
+            named=NamedModels(settings, os.environ),
         )
-        workflows = await published_workflows(parts, tenant=tenant, name=name)
-        yield OpenDefinitions(opened.definitions, workflows, list(await list_tools(loaded.tools, settings.tool_labels)))
+        workflows = await published_workflows(parts, tenant=tenant, name=name, calls=calls)
+        tools = list(await list_tools(loaded.tools, settings.tool_labels))
+        taken = {tool.name for tool in tools}
+        tools += [tool for tool in await calls(tenant).listed() if tool.name not in taken]
+        yield OpenDefinitions(opened.definitions, workflows, tools)
 
 
 async def workflow_of(source: str, workflows: PublishedWorkflows) -> Workflow:

@@ -24,10 +24,11 @@ from ...workflow.definition.graph import Definition
 from ...workflow.load import read_definition
 from ...workflow.only import only_node
 from .. import options
-from ..conversation.approve import TerminalApprover
+from ..conversation.approve import approver_at
 from ..conversation.call import read_arguments
 from ..conversation.run import failure_words, report_workflow, wait_along
 from ..exit_codes import DONE, MISUSED
+from ..language import tr, tr_hint, tr_message
 from ..options import ConversationFlag, JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from ..show.terminal import Terminal, said, who
 from ..show.trace import Trace
@@ -73,7 +74,7 @@ def run_workflow(
         options.read(tools=tools, mcp=mcp, journal=journal, policy=policy), said(source)
     )
     terminal, owner = Terminal(), said(tenant)
-    approver = TerminalApprover(terminal, yes=yes)
+    approver = approver_at(terminal, yes=yes)
     if pin and not only:
         raise UsageError("--pin goes with --only NODE")
     pins = _pinned(said(pin)) if pin else {}
@@ -132,10 +133,10 @@ def check_workflow(
             text = await sources.text_of(file, opened.definitions, said(tenant))
             problems = await opened.workflows.problems_of(text, opened.tools)
         for problem in problems:
-            hint = f" ({problem.hint})" if problem.hint else ""
-            terminal.text(f"{source}:{problem.line}:{problem.column}: {problem.message}{hint}")
+            hint = f" ({tr_hint(problem.hint)})" if problem.hint else ""
+            terminal.text(f"{source}:{problem.line}:{problem.column}: {tr_message(problem.message)}{hint}")
         if not problems:
-            terminal.text(f"{source}: nothing is wrong")
+            terminal.text(tr("{source}: nothing is wrong", source=source))
         return MISUSED if problems else DONE
 
     return asyncio.run(command())

@@ -83,7 +83,7 @@ def copy_example(
             (into / path).write_bytes(text)
     except OSError as error:
         raise UsageError("{folder} can not be written: {why}", folder=into, why=error.strerror or error) from None
-    terminal.note("copied {count} files into {folder}", count=len(texts), folder=into / FOLDER)
+    terminal.note("copied {count:file|files} into {folder}", count=len(texts), folder=into / FOLDER)
     if lacking := missing_extras({*example.needs} & EXTRAS.keys()):
         terminal.note("It needs packages that are not installed: {command}", command=install(*lacking))
     main = f"{FOLDER}/{example.name}/main.py"

@@ -48,6 +48,7 @@ from ...toolsets.mcp.jail import unfit_for_jail, unreadable_files
 from ...transport.guard import origin
 from .. import options
 from ..exit_codes import DONE, FAILED
+from ..language import tr
 from ..options import JsonFlag
 from ..show.terminal import (
     Terminal,
@@ -73,7 +74,7 @@ app = typer.Typer(
 app.command()(mcp_serve.serve)
 app.command()(mcp_hosts.config)
 
-LOOK_S = 15.0
+LOOK_S = 60.0
 """Seconds for which a server is waited for that a person wants to know something of."""
 SHOWN_MAX = 20
 """How many resources and how many prompts of a server a person is shown by name."""
@@ -525,9 +526,20 @@ def _show_test(terminal: Terminal, told: JsonObject) -> None:
     info = told["server"]
     calls_itself = f"{info.get('name', '')} {info.get('version', '')}".strip() if isinstance(info, dict) else ""
     terminal.line(
-        "server", styled((str(told["name"]), "bold yellow"), f"  says it is {shown(calls_itself) or 'nobody'}")
+        "server",
+        styled(
+            (str(told["name"]), "bold yellow"), "  " + tr("says it is {name}", name=shown(calls_itself) or tr("nobody"))
+        ),
     )
-    terminal.line("speaks", f"{told['version']} ({told['era']}), found out in {duration(float(str(told['seconds'])))}")
+    terminal.line(
+        "speaks",
+        tr(
+            "{version} ({era}), found out in {time}",
+            version=told["version"],
+            era=told["era"],
+            time=duration(float(str(told["seconds"]))),
+        ),
+    )
     offers, tools, faults = told["offers"], told["tools"], told["faults"]
     terminal.line("offers", ", ".join(map(str, offers)) if isinstance(offers, list) else "")
     for tool in tools if isinstance(tools, list) else []:
@@ -539,7 +551,7 @@ def _show_test(terminal: Terminal, told: JsonObject) -> None:
         for name in names[:SHOWN_MAX]:
             terminal.line(label, shown(name))
         if len(names) > SHOWN_MAX:
-            terminal.line("", f"... and {len(names) - SHOWN_MAX} more; --json has them all", "dim")
+            terminal.line("", tr("... and {count} more; --json has them all", count=len(names) - SHOWN_MAX), "dim")
     for fault in faults if isinstance(faults, list) else []:
         terminal.line("fault", str(fault), "red")
 
@@ -602,7 +614,7 @@ async def _approved(
         if not waiting and reads is None:
             pins.approve(server.identity, by=who())
             terminal.note(
-                "{name}: nothing waits; {count} tools are approved", name=server.name, count=len(listing.usable)
+                "{name}: nothing waits; {count:tool is|tools are} approved", name=server.name, count=len(listing.usable)
             )
             return DONE
         if waiting and not yes:
@@ -699,7 +711,7 @@ def login(
 
 @app.command("logout")
 def logout(which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")]) -> int:
-    """Forget the login at a server, and tell whoever granted it."""
+    """Forget the login at a server, and tell the server that granted it."""
     server, store, secrets = _to_log_in(which)
     from .login import log_out  # noqa: PLC0415  # as in `login`
 

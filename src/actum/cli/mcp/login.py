@@ -13,6 +13,7 @@ from ...toolsets.login import Person
 from ...toolsets.mcp.auth import OAuth, oauth_of
 from ...transport.loopback import Loopback
 from .. import options
+from ..language import tr
 from ..login import Open, TerminalLogin
 from ..show.terminal import Terminal
 
@@ -46,8 +47,10 @@ async def log_in(
     async with Loopback(_port(server, store, secrets)) as loopback:
         person = TerminalLogin(terminal, loopback, paste=paste, open_link=open_link)
         granted = await _oauth(server, store, secrets, person).log_in(scopes)
-    what = f", for {granted.scope}" if granted.scope else ""
-    terminal.text(f"Logged in at {granted.issuer}{what}.")
+    if granted.scope:
+        terminal.text(tr("Logged in at {issuer}, for {scope}.", issuer=granted.issuer, scope=granted.scope))
+    else:
+        terminal.text(tr("Logged in at {issuer}.", issuer=granted.issuer))
 
 
 async def log_out(server: McpServer, store: TokenStore, secrets: Mapping[str, str]) -> None:
@@ -59,11 +62,15 @@ async def log_out(server: McpServer, store: TokenStore, secrets: Mapping[str, st
     oauth = _oauth(server, store, secrets, None)
     known, told = oauth.granted, await oauth.log_out()
     if known is None:
-        words = f"Nobody was logged in at {server.name}."
+        words = tr("Nobody was logged in at {name}.", name=server.name)
     elif told:
-        words = f"Logged out of {server.name}; {known.issuer} was told."
+        words = tr("Logged out of {name}; {issuer} was told.", name=server.name, issuer=known.issuer)
     else:
-        words = f"Logged out of {server.name}; {known.issuer} was not told, and may keep the login until it ends."
+        words = tr(
+            "Logged out of {name}; {issuer} was not told, and may keep the login until it ends.",
+            name=server.name,
+            issuer=known.issuer,
+        )
     Terminal().text(words)
 
 

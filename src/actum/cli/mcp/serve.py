@@ -69,7 +69,7 @@ PromptsFlag = Annotated[
         "one of them as file.py:name; may be repeated.",
     ),
 ]
-RunsFlag = Annotated[bool, typer.Option("--runs", help="Serve the runs of whoever asks, as actum://runs/ID.")]
+RunsFlag = Annotated[bool, typer.Option("--runs", help="Serve the runs of the user who asks, as actum://runs/ID.")]
 UpstreamFlag = Annotated[
     list[str] | None,
     typer.Option(

@@ -34,7 +34,7 @@ def show_session(terminal: Terminal, session: SessionMessages, names: Mapping[st
     for message in session.items:
         _show_message(terminal, message)
     terminal.note(
-        "{found} · {count} turns, the latest in {run}",
+        "{found} · {count:turn|turns}, the latest in {run}",
         found=session.session,
         count=len(session.runs),
         run=session.runs[-1].id,

@@ -84,7 +84,7 @@ def add(
                 if run_id in known:
                     raise UsageError("{file} has the run {run} already", file=to, run=run_id)
                 known.add(run_id)
-                added = await case_of(opened, run_id, reader_mask(settings.labels, who()).of_run)
+                added = await case_of(opened, run_id, reader_mask(settings.labels, who()))
                 lines.append(msgspec.json.encode(added.case) + b"\n")
                 if added.opened:
                     terminal.note(
@@ -99,7 +99,7 @@ def add(
     lines = asyncio.run(command())
     with to.open("ab") as file:
         file.writelines(lines)
-    terminal.note("{count} cases added to {file}", count=len(lines), file=to)
+    terminal.note("{count:case|cases} added to {file}", count=len(lines), file=to)
     return DONE
 
 
@@ -301,7 +301,7 @@ def compare_experiments(
             least=RATIO_CASES_MIN,
         )
     terminal.note(
-        "This set of {count} cases shows a difference of {points:.1f} points.",
+        "This set of {count:case|cases} shows a difference of {points:.1f} points.",
         count=found.cases,
         points=100 * found.could_see,
     )
@@ -483,10 +483,10 @@ def _show(terminal: Terminal, report: ExperimentReport, *, as_json: bool) -> Non
     if not report.is_over:
         terminal.note("The experiment is not finished: the same `actum eval run` goes on with it.")
     if report.fails_too_often:
-        terminal.error("{count} tries failed, more than a tenth: the scores say little", count=report.failed)
+        terminal.error("{count:try|tries} failed, more than a tenth: the scores say little", count=report.failed)
     if report.unrated:
         terminal.note(
-            "Of {count} cases nothing says what is right: {names}",
+            "Of {count:case|cases} nothing says what is right: {names}",
             count=len(report.unrated),
             names=names_told(report.unrated),
         )
@@ -501,7 +501,7 @@ def _show(terminal: Terminal, report: ExperimentReport, *, as_json: bool) -> Non
     ]
     terminal.table("score", "mean", "cases", "right in all tries", rows=rows)
     terminal.note(
-        "{cases} cases, {tries} tries each, {failed} failed, {denied} calls not carried out",
+        "{cases:case|cases}, {tries:try|tries} each, {failed} failed, {denied:call|calls} not carried out",
         cases=report.cases,
         tries=report.tries,
         failed=report.failed,
@@ -512,11 +512,13 @@ def _show(terminal: Terminal, report: ExperimentReport, *, as_json: bool) -> Non
     for name, each in report.judges.items():
         if each.both < CHECKED_MIN:
             terminal.note(
-                "{name} is not checked against people: {count} runs have both scores", name=name, count=each.both
+                "{name} is not checked against people: {count:run has|runs have} both scores",
+                name=name,
+                count=each.both,
             )
         elif each.kappa is not None:
             terminal.note(
-                "{name} and people agree in {count} runs with kappa {kappa:.2f}",
+                "{name} and people agree in {count:run|runs} with kappa {kappa:.2f}",
                 name=name,
                 count=each.both,
                 kappa=each.kappa,

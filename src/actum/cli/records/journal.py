@@ -32,11 +32,13 @@ from ...memory.feature import FEATURE as MEMORY
 from ...memory.notes import Kept
 from ...policy.record_mask import RecordMask, reader_mask
 from ...runs.administration import put_on_record
+from ...runs.other_values import as_seen, know_others
 from ...server.api.runs.comparing import OPERATIONS as COMPARING
 from ...server.api.runs.operations import OPERATIONS as RUNS
 from .. import options
 from ..conversation import branch
 from ..exit_codes import DONE, FAILED
+from ..language import tr
 from ..operated import add_commands
 from ..options import JournalFlag, JsonFlag, RunArgument
 from ..show import moments
@@ -69,7 +71,8 @@ def show(run_id: RunArgument = "last", as_json: JsonFlag = False, journal: Journ
     async def command() -> tuple[str, Sequence[Entry]]:
         async with options.journal(settings) as opened:
             run = await find_run(opened, run_id)
-            return run.run_id, reader_mask(settings.labels, who()).of_run(await opened.read(run.run_id))
+            mask = reader_mask(settings.labels, who())
+            return run.run_id, await as_seen(mask, opened, run.run_id, await opened.read(run.run_id))
 
     found, entries = asyncio.run(command())
     for entry in entries:
@@ -94,14 +97,16 @@ def tail(
             if every:
                 terminal.note("Following every run; Ctrl-C ends.")
                 async for found, entry in follow_all(opened, clock):
-                    show_entry(terminal, found, masks[found].take(entry), as_json=as_json, named=True)
+                    mask = await know_others(masks[found], opened, found, [entry])
+                    show_entry(terminal, found, mask.take(entry), as_json=as_json, named=True)
                 return DONE
             run = await find_run(opened, run_id)
             last: Entry | None = None
             chain = Chain()
             async for entry in follow(opened, run.run_id, clock):
                 last = entry
-                show_entry(terminal, run.run_id, masks[run.run_id].take(entry), as_json=as_json)
+                mask = await know_others(masks[run.run_id], opened, run.run_id, [entry])
+                show_entry(terminal, run.run_id, mask.take(entry), as_json=as_json)
                 problems = chain.take(entry)
                 if entry.is_sealed and _record(entry) is None:
                     problems.append(f"entry {entry.number}: its payload is not a record")
@@ -132,7 +137,7 @@ def hold(journal: JournalFlag = "") -> None:
             return count
 
     count = asyncio.run(command())
-    terminal.note("{count} runs are held: actum runs list --status interrupted", count=count)
+    terminal.note("{count:run is|runs are} held: actum runs list --status interrupted", count=count)
 
 
 @app.command("forget")
@@ -181,7 +186,11 @@ def forget(
             if kept and not yes:
                 terminal.note("{count} assistants, threads and messages of this user are deleted, too.", count=kept)
             if rows_kept and not yes:
-                terminal.note("{count} rows of this user in tables of features are deleted, too.", count=rows_kept)
+                terminal.note(
+                    "{count:row of this user in tables of features is|rows of this user in tables of features are} "
+                    "deleted, too.",
+                    count=rows_kept,
+                )
             if (chosen or kept or rows_kept) and not (yes or _agreed(terminal, chosen)):
                 return FAILED
             done = _Forgetting(copies=await _copies(opened, chosen, everything))
@@ -244,11 +253,11 @@ def _how_it_stands(run_id: str, last: Entry | None) -> str:
         return ""
     match record:
         case Ended(status="paused"):
-            return f"It is paused: actum resume {run_id}"
+            return tr("It is paused: {command}", command=f"actum resume {run_id}")
         case None:
             return ""
         case _:
-            return f"It was interrupted, and nobody drives it: actum resume {run_id}"
+            return tr("It was interrupted, and nobody drives it: {command}", command=f"actum resume {run_id}")
 
 
 class _Forgetting(Struct):
@@ -311,8 +320,8 @@ def _agreed(terminal: Terminal, chosen: Sequence[RunSummary]) -> bool:
     if waiting:
         terminal.note("{count} of them have not ended, and could not be gone on with.", count=waiting)
     if not terminal.person:
-        raise UsageError("this deletes what {count} runs say, for good: say --yes", count=len(chosen))
-    answer = terminal.ask("Delete what {count} runs say, for good?  [y]es  [n]o: ", count=len(chosen))
+        raise UsageError("this deletes what {count:run says|runs say}, for good: say --yes", count=len(chosen))
+    answer = terminal.ask("Delete what {count:run says|runs say}, for good?  [y]es  [n]o: ", count=len(chosen))
     return answer is not None and answer.strip().lower() in ("y", "yes")
 
 
@@ -348,9 +357,12 @@ def _report(terminal: Terminal, done: _Forgetting, *, as_json: bool) -> int:
     if as_json:
         terminal.json(done)
     elif done.forgotten or done.objects or done.rows:
-        more = f", {done.objects} assistants, threads and messages" if done.objects else ""
-        more += f", {done.rows} rows of features" if done.rows else ""
-        terminal.text(f"forgotten: {len(done.forgotten)} runs, {done.records} records{more}")
+        told = tr(
+            "forgotten: {runs:run|runs}, {records:record|records}", runs=len(done.forgotten), records=done.records
+        )
+        told += tr(", {count} assistants, threads and messages", count=done.objects) if done.objects else ""
+        told += tr(", {count:row|rows} of features", count=done.rows) if done.rows else ""
+        terminal.text(told)
     elif not done.busy:
         terminal.note("Nothing is on record that fits.")
     if done.copies:

@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
+from ...compose.tools import memory_spaces
 from ...core.user import User
 from ...memory.feature import FEATURE, take_into_use
 from ...memory.items import listed
-from ...server.api.memories import OPERATIONS
+from ...server.api.memories import OPERATIONS, space_meant
 from .. import options
 from ..operated import MeantTenantFlag, group_of
 from ..options import JournalFlag, JsonFlag
@@ -40,9 +41,10 @@ def export(
     terminal = Terminal()
 
     async def command() -> None:
-        user, behind = User(said(tenant or ""), who()), None
-        async with options.journal(options.read(journal=journal)) as opened:
-            while items := await listed(opened, user, ITEMS_AT_ONCE, said(space), behind=behind, is_whole=True):
+        user, behind, settings = User(said(tenant or ""), who()), None, options.read(journal=journal)
+        meant = space_meant(said(space), memory_spaces(settings))
+        async with options.journal(settings) as opened:
+            while items := await listed(opened, user, ITEMS_AT_ONCE, meant, behind=behind, is_whole=True):
                 for item in items:
                     terminal.json(item)
                 behind = (items[-1].at, items[-1].id)
@@ -66,4 +68,4 @@ def rebuild(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
     if as_json:
         terminal.json({"read": count})
     else:
-        terminal.note("The index of memory is made anew, from {count} runs and notes.", count=count)
+        terminal.note("The index of memory is made anew, from {count:run or note|runs and notes}.", count=count)

@@ -32,7 +32,8 @@ from ..show.terminal import Terminal, who
 from ..show.tree import problems_of, tree_of
 
 app = typer.Typer(
-    help="What is on record: list runs, show one, write its files, release what is held.", invoke_without_command=True
+    help="What is on record: list runs, show one, end one, write its files, release what is held.",
+    invoke_without_command=True,
 )
 RUNS = add_commands(app, (*OPERATIONS, *FILES))
 
@@ -97,7 +98,7 @@ def release_runs(
             await put_on_record(opened, "runs.release", {"run": found or "all"}, principal=who())
             return count
 
-    terminal.note("{count} runs are released", count=asyncio.run(command()))
+    terminal.note("{count:run is|runs are} released", count=asyncio.run(command()))
 
 
 @app.command("files")

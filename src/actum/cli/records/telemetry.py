@@ -17,6 +17,7 @@ from ...journal.named import find_run
 from ...journal.timeline import Timeline
 from ...policy.labels import Label
 from ...policy.record_mask import reader_mask
+from ...runs.other_values import as_seen
 from ...telemetry.settings import TelemetryTable
 from ...telemetry.spans import SpanContent, TraceSpan, score_spans, spans_of
 from .. import options
@@ -92,9 +93,9 @@ def send_spans(
                 return sent, len(found), unsent
 
     sent, count, unsent = asyncio.run(command())
-    terminal.note("{sent} of {count} runs were sent", sent=sent, count=count)
+    terminal.note("{sent} of {count:run was|runs were} sent", sent=sent, count=count)
     if unsent:
-        terminal.note("{count} requests that were passed through were not sent", count=unsent)
+        terminal.note("not sent: {count:request that was|requests that were} passed through", count=unsent)
     return DONE if sent == count and not unsent else FAILED
 
 
@@ -110,7 +111,7 @@ async def _spans_below(
     """The spans of a run, and of the runs that its calls began, as the person who types may see them."""
     found: list[TraceSpan] = []
     for each in await _below(journal, run_id):
-        entries = reader_mask(labels, who()).of_run(await journal.read(each))
+        entries = await as_seen(reader_mask(labels, who()), journal, each, await journal.read(each))
         timeline = Timeline(entries)
         found += [*spans_of(each, timeline, said), *score_spans(each, timeline, said).values()]
     return found

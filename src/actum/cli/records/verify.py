@@ -23,8 +23,10 @@ from ...journal.export import (
 from ...journal.export import run_ids as every_run
 from ...journal.named import find_run
 from ...policy.record_mask import reader_mask
+from ...runs.other_values import as_seen
 from .. import options
 from ..exit_codes import DONE, FAILED
+from ..language import tr
 from ..options import JournalFlag, JsonFlag
 from ..show.terminal import Terminal, styled, who
 
@@ -55,7 +57,8 @@ def export(
             else:
                 found = [(await find_run(opened, run_id)).run_id for run_id in run_ids or []]
             for run_id in found:
-                for entry in reader_mask(settings.labels, who()).of_run(await opened.read(run_id)):
+                mask = reader_mask(settings.labels, who())
+                for entry in await as_seen(mask, opened, run_id, await opened.read(run_id)):
                     terminal.json(entry_line(run_id, entry))
                 for line in await row_lines(opened, run_id):
                     terminal.json(line)
@@ -113,23 +116,25 @@ def _show(terminal: Terminal, report: Report) -> None:
     for problem in report.problems[:PROBLEMS_MAX]:
         terminal.line("wrong", styled((problem, "red")), "bold red")
     if len(report.problems) > PROBLEMS_MAX:
-        terminal.line("", f"... and {len(report.problems) - PROBLEMS_MAX} more; --json has them all")
-    against = [f"{report.heads} exported heads" if report.heads else ""]
-    against += [
-        f"{report.signed} signed heads{'' if report.by_key else ' (without their key)'}" if report.signed else ""
-    ]
-    checked = ", ".join(filter(None, [f"{report.runs} runs", f"{report.entries} records", *against]))
-    found = f"{len(report.problems)} problems" if report.problems else "nothing is wrong"
+        terminal.line("", tr("... and {count} more; --json has them all", count=len(report.problems) - PROBLEMS_MAX))
+    checked = tr("{runs:run|runs}, {records:record|records}", runs=report.runs, records=report.entries)
+    if report.heads:
+        checked += tr(", {count:exported head|exported heads}", count=report.heads)
+    if report.signed:
+        checked += tr(", {count:signed head|signed heads}", count=report.signed)
+        checked += "" if report.by_key else tr(" (without their key)")
+    count = len(report.problems)
+    found = tr("{count:problem|problems}", count=count) if count else tr("nothing is wrong")
     terminal.line("checked", f"{checked}: {found}")
     if report.unread:
         terminal.note(
-            "{unread} records are of a format that this version of actum does not read: their bytes "
+            "{unread:record is|records are} of a format that this version of actum does not read: their bytes "
             "were checked, not what they say.",
             unread=report.unread,
         )
     if report.masked:
         terminal.note(
-            "{masked} records were exported without values that a reader may not see: their place in the "
+            "{masked:record was|records were} exported without values that a reader may not see: their place in the "
             "chain was checked, not what they say.",
             masked=report.masked,
         )

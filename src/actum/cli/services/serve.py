@@ -138,11 +138,12 @@ async def run(
                 return ended(await serving.run())
 
 
-async def check_server(settings: Settings) -> None:
+async def check_server(settings: Settings, key_env: str = "") -> None:
     """Build all that `actum serve` would serve, and serve nothing: no place is taken, and the journal is an empty one.
 
     Args:
         settings: as read.
+        key_env: the variable of `--key-env`.
 
     Raises:
         ActumError: `actum serve` would refuse these settings.
@@ -150,7 +151,7 @@ async def check_server(settings: Settings) -> None:
     from ...compose.serving import built, open_login, place_of  # noqa: PLC0415  # nobody else needs a web server
     from ...server.keys import Entrance  # noqa: PLC0415  # as above
 
-    access = _access(settings, "", insecure=False)
+    access = _access(settings, key_env, insecure=False)
     for place in filter(None, (settings.serve.http, settings.serve.metrics)):
         place_of(place)
     # Keys are in the journal, which is not looked at here: somebody has one.
@@ -209,12 +210,12 @@ def _tell(
     if reached.login.issuer:
         terminal.note("  people   {address}/login, at {issuer}", address=address, issuer=reached.login.issuer)
     if access.verifier is not None and access.issuer:
-        terminal.note("  comes in: whoever shows a key, or a token of {issuer}", issuer=access.issuer)
+        terminal.note("  access   everyone with a key, or a token of {issuer}", issuer=access.issuer)
     elif isinstance(access.verifier, WantedLater):
-        terminal.note("  comes in: whoever is on this machine, without a key until the first key is made")
+        terminal.note("  access   everyone on this machine, without a key until the first key is made")
     elif access.verifier is not None:
-        terminal.note("  comes in: whoever shows a key")
+        terminal.note("  access   everyone with a key")
     elif access.insecure:
-        terminal.note("  comes in: whoever reaches it, without a key (--insecure)")
+        terminal.note("  access   everyone who reaches it, without a key (--insecure)")
     else:
-        terminal.note("  comes in: whoever is on this machine, without a key")
+        terminal.note("  access   everyone on this machine, without a key")

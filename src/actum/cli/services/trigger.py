@@ -22,6 +22,7 @@ from ...server.api.triggers import OPERATIONS
 from ...triggers.settings import TriggerTable
 from .. import options
 from ..exit_codes import DONE
+from ..language import tr
 from ..operated import add_commands
 from ..options import JournalFlag, JsonFlag
 from ..show.terminal import Terminal, said
@@ -128,7 +129,7 @@ def fire(
         terminal.json(msgspec.to_builtins(taken))
     else:
         runs = " ".join(filter(None, (taken.run_id, *taken.woken)))
-        terminal.text(runs if taken.how == "begun" else f"{runs}  was known already")
+        terminal.text(runs if taken.how == "begun" else tr("{runs}  was known already", runs=runs))
     return DONE
 
 

@@ -52,7 +52,7 @@ async def _work(settings: Settings, metrics: str) -> int:
             os.environ,
             Path.cwd(),
             lambda: terminal.note(
-                "actum works: {workers} tasks at a time, until Ctrl-C", workers=settings.tasks.workers
+                "actum works: {workers:task|tasks} at a time, until Ctrl-C", workers=settings.tasks.workers
             ),
             counts=_counts(settings, opened, metrics) if metrics else None,
         )

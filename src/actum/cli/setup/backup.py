@@ -32,7 +32,9 @@ def backup(
     if as_json:
         terminal.json(made)
         return
-    terminal.note("{file} is made: {count} files, {bytes} bytes", file=made.file, count=made.files, bytes=made.bytes)
+    terminal.note(
+        "{file} is made: {count:file|files}, {bytes} bytes", file=made.file, count=made.files, bytes=made.bytes
+    )
     if made.command:
         terminal.note("The database is not in the file. Back it up by:")
         terminal.text(made.command)
@@ -55,18 +57,22 @@ def restore_backup(
         terminal.json(found)
         return
     at = moments.shown(found.at)
-    terminal.note("{folder} is restored, as of {at}: {runs} runs", folder=found.folder, at=at, runs=found.runs)
+    terminal.note("{folder} is restored, as of {at}: {runs:run|runs}", folder=found.folder, at=at, runs=found.runs)
     if found.held:
         terminal.note(
-            "{count} runs were unfinished and are held. The record does not know what was done since: "
-            "look at them with `actum runs list --status interrupted`, then `actum runs release RUN` or `--all`.",
+            "{count:run was unfinished and is|runs were unfinished and are} held. The record does not know what was "
+            "done since: look at them with `actum runs list --status interrupted`, then `actum runs release RUN` or "
+            "`--all`.",
             count=found.held,
         )
     terminal.note("What was forgotten since is there again: repeat each `actum journal forget`.")
     if found.approvals:
-        terminal.note("{count} approvals wait again; some may have been answered since.", count=found.approvals)
+        terminal.note(
+            "{count:approval waits again; it|approvals wait again; some} may have been answered since.",
+            count=found.approvals,
+        )
     if found.revoked:
-        terminal.note("{count} keys were revoked.", count=found.revoked)
+        terminal.note("{count:key was|keys were} revoked.", count=found.revoked)
     elif found.keys:
         terminal.note(
             "These keys are valid again, also those that were revoked since: {keys}. `actum keys revoke` ends one.",

@@ -24,10 +24,13 @@ from .. import options
 from ..exit_codes import DONE, FAILED
 from ..language import tr
 from ..options import JsonFlag
-from ..services.serve import check_server
+from ..services.callers import KeyFlag
+from ..services.serve import PublicFlag, check_server
 from ..show.terminal import Terminal, said, styled
 from .collection_readers import unread_collections
 from .deployment import write_deployment
+from .shadowed import shadowed_definitions
+from .unpublished import unpublished
 
 app = typer.Typer(help="The settings: check the files, show what holds.", invoke_without_command=True)
 
@@ -65,15 +68,18 @@ def config(context: typer.Context) -> None:
 
 
 @app.command("check")
-def check(as_json: JsonFlag = False) -> int:
-    """Say what is wrong with the settings files, with line and hint. Exit code 1 when something is."""
+def check(public: PublicFlag = "", key_env: KeyFlag = "", as_json: JsonFlag = False) -> int:
+    """Say what is wrong with the settings files, with line and hint. Exit code 1 when something is.
+
+    --public and --key-env are those with which `actum serve` is started.
+    """
     terminal = Terminal()
     own = settings_path(os.environ)
     files = [*([own] if own is not None else []), Path.cwd() / SETTINGS_FILE]
     mistakes = [mistake for file in files for mistake in find_mistakes(file)]
     if not mistakes:
         texts = {str(file): file.read_text("utf-8") for file in files if file.is_file()}
-        mistakes = [located(problem, texts) for problem in asyncio.run(_refused(terminal))]
+        mistakes = [located(problem, texts) for problem in asyncio.run(_refused(terminal, public, key_env))]
     if as_json:
         told: list[Json] = [
             {"file": each.file, "line": each.line, "problem": each.problem, "hint": each.hint} for each in mistakes
@@ -90,13 +96,13 @@ def check(as_json: JsonFlag = False) -> int:
     return FAILED if mistakes else DONE
 
 
-async def _refused(terminal: Terminal) -> list[str]:
+async def _refused(terminal: Terminal, public: str, key_env: str) -> list[str]:
     """What speaks against the settings when everything that they name is built, as `actum run` and `actum serve` do.
 
     What belongs to a server alone is looked at where the packages of a server are installed.
     """
     try:
-        settings = options.read()  # what several files say together
+        settings = options.read(serve={"public": public} if public else {})  # what several files say together
     except ActumError as error:
         return [str(error)]
     found = list(features_of(settings).problems.values())
@@ -106,7 +112,7 @@ async def _refused(terminal: Terminal) -> list[str]:
     found += await problems_of(settings, os.environ, Path.cwd())
     if not found and not (lacking := missing_extras({*SERVES})):
         try:
-            await check_server(settings)
+            await check_server(settings, key_env)
         except ActumError as error:
             found.append(str(error))
     if lacking and settings.serve != ServeSettings():
@@ -118,6 +124,24 @@ async def _refused(terminal: Terminal) -> list[str]:
                 agent=each.agent,
                 collection=each.collection,
                 command=each.command,
+            )
+    with suppress(ActumError):  # as above
+        for shadowed in await shadowed_definitions(settings, options.journal(settings)):
+            terminal.note(
+                "the published {kind} {name} of tenant {tenant!r} is not used: this name is in the settings ({means})",
+                kind=shadowed.kind,
+                name=shadowed.name,
+                tenant=shadowed.tenant,
+                means=shadowed.means,
+            )
+    with suppress(ActumError):  # as above
+        for missing in await unpublished(settings, options.journal(settings)):
+            terminal.note(
+                "{agent}: nobody has published the {kind} {name!r}: {command}",
+                agent=missing.agent,
+                kind=missing.kind,
+                name=missing.name,
+                command=missing.command,
             )
     return found
 

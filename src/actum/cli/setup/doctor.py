@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from rich.cells import set_cell_size
 
 from ...compose.agents import list_tools, open_agents
@@ -22,12 +22,13 @@ from ...compose.journals import journal_place
 from ...compose.mcp import find_servers, mcp_tokens
 from ...compose.models import make_model
 from ...compose.secrets import secret_file
-from ...compose.settings import EMBEDDED, SETTINGS_FILE, Settings
+from ...compose.settings import EMBEDDED, Settings
 from ...compose.task_worker import broker_depth
 from ...compose.tools import load_tools, problems_of
 from ...compose.workflows import open_workflows
 from ...core.errors import ActumError, ModelError, ModelRejected, UsageError
 from ...core.json import JsonObject
+from ...core.language.sentence import Sentence
 from ...core.message import UserMessage
 from ...core.model import Model, Request, default_max_tokens
 from ...core.process.installed import GROUPS, installed
@@ -35,6 +36,7 @@ from ...core.run.task import DEAD, TASK_STATES, TaskFigure
 from ...core.secrets.given import GIVEN
 from ...core.tool import Tool
 from ...journal.export import Report, check_journal
+from ...journal.lists import count_interrupted
 from ...journal.memory import MemoryJournal
 from ...journal.mismatch import mismatch
 from ...memory.memory import remembers_users
@@ -51,17 +53,17 @@ from ...transport.egress import EgressRules
 from .. import loading, options
 from ..conversation.models import NOTHING_FOUND
 from ..exit_codes import DONE, FAILED
-from ..language import tr, tr_finding
+from ..language import language, tr, tr_message
 from ..mcp.commands import looked_at
 from ..options import DialectFlag, JournalFlag, JsonFlag, McpFlag, ModelFlag, ToolsFlag
 from ..show.terminal import (
     Terminal,
-    counted,
     duration,
     styled,
 )
 from ..versions import version_of
 from .collection_readers import unread_collections
+from .unpublished import unpublished
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -71,7 +73,12 @@ KEYS_SHOWN_MAX = 10
 VERDICT_COLUMNS = 5
 WAITING_S_MAX = 60.0
 """A task that could begin and has waited for longer has no worker."""
-BROKER_ADVICE = "start the broker, or mend `broker` in the table [tasks]; tasks are accepted meanwhile, and wait"
+INTERRUPTED_ADVICE = Sentence(
+    "actum runs list --status interrupted, then actum resume RUN to go on with one, or actum runs cancel RUN to end it"
+)
+BROKER_ADVICE = Sentence(
+    "start the broker, or mend `broker` in the table [tasks]; tasks are accepted meanwhile, and wait"
+)
 CHECKED_MAX = 200
 """The most of the latest runs that are checked, from their first entry to their last."""
 _DOOR = Tool(
@@ -80,23 +87,40 @@ _DOOR = Tool(
     parameters={"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]},
 )
 _QUESTION = "Open the door with the number 7. Use the tool."
-REAL_MODEL = "for a real one: `actum models`, --model ollama:qwen3, or ACTUM_BASE_URL, ACTUM_MODEL and ACTUM_API_KEY"
+REAL_MODEL = Sentence(
+    "for a real one: `actum models`, --model ollama:qwen3, or ACTUM_BASE_URL, ACTUM_MODEL and ACTUM_API_KEY"
+)
 
 
-class CheckFinding(Struct, frozen=True, omit_defaults=True):
+class CheckFinding(Struct, frozen=True):
     """One thing that was looked at.
 
     Attributes:
         verdict: `ok`, `warn` for what works less well, `bad` for what will not work.
         about: what was looked at.
-        found: what it is like.
+        found: what it is like; several sentences are told as a list with commas.
         advice: what to do; empty when there is nothing to do.
     """
 
     verdict: Literal["ok", "warn", "bad"]
     about: str
-    found: str
-    advice: str = ""
+    found: Sentence | str | tuple[Sentence | str, ...]
+    advice: Sentence | str = ""
+
+    def for_programs(self) -> JsonObject:
+        """The finding in English, without secrets."""
+        advice = {"advice": GIVEN.without(str(self.advice))} if self.advice else {}
+        found = ", ".join(map(str, _listed(self.found)))
+        return {"verdict": self.verdict, "about": self.about, "found": GIVEN.without(found), **advice}
+
+    def for_people(self) -> tuple[str, str]:
+        """What was found and the advice in the person's language, without secrets."""
+        found = "，".join if language() == "zh" else ", ".join
+        return GIVEN.without(found(map(tr_message, _listed(self.found)))), GIVEN.without(tr_message(self.advice))
+
+
+def _listed(found: Sentence | str | tuple[Sentence | str, ...]) -> tuple[Sentence | str, ...]:
+    return found if isinstance(found, tuple) else (found,)
 
 
 def doctor(
@@ -112,8 +136,6 @@ def doctor(
     findings: list[CheckFinding] = []
 
     def take(finding: CheckFinding) -> None:
-        found, advice = GIVEN.without(finding.found), GIVEN.without(finding.advice)
-        finding = structs.replace(finding, found=found, advice=advice)
         findings.append(finding)
         if not as_json:
             _show(terminal, finding)
@@ -126,7 +148,7 @@ def doctor(
     if settings is not None:
         asyncio.run(_look_at(settings, terminal, take))
     if as_json:
-        terminal.json(findings)
+        terminal.json([each.for_programs() for each in findings])
     return FAILED if any(finding.verdict == "bad" for finding in findings) else DONE
 
 
@@ -148,6 +170,7 @@ async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[Check
         *[await _agent(settings, name) for name in settings.agents],
         *await _memories(settings),
         *await _collections(settings),
+        *await _unpublished(settings),
         *await _defences(settings),
     ]:
         take(finding)
@@ -166,7 +189,15 @@ async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[Check
 
 
 def _python() -> CheckFinding:
-    return CheckFinding("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    return CheckFinding(
+        "ok",
+        "python",
+        Sentence(
+            "{version} on {system}",
+            version=platform.python_version(),
+            system=f"{platform.system()} {platform.machine()}",
+        ),
+    )
 
 
 def _parts() -> CheckFinding:
@@ -180,9 +211,9 @@ def _packages() -> CheckFinding:
     try:
         brought = [each for group in GROUPS if group != "actum.features" for each in installed(group)]
     except UsageError as error:
-        return CheckFinding("bad", "packages", str(error), "install the package anew, or uninstall it")
+        return CheckFinding("bad", "packages", error.sentence, Sentence("install the package anew, or uninstall it"))
     told = [f"{GROUPS[each.group]} {each.name} ({each.package})" for each in brought if each.package != "actum"]
-    return CheckFinding("ok", "packages", ", ".join(told) or "none brings anything")
+    return CheckFinding("ok", "packages", ", ".join(told) or Sentence("no package brings tools, models or dialects"))
 
 
 async def _features(settings: Settings) -> list[CheckFinding]:
@@ -191,7 +222,7 @@ async def _features(settings: Settings) -> list[CheckFinding]:
         async with options.journal(settings) as opened:
             found = await found_features(settings, opened)
     except ActumError as error:
-        return [CheckFinding("bad", "features", str(error))]
+        return [CheckFinding("bad", "features", error.sentence)]
     return [_feature(each) for each in found]
 
 
@@ -199,36 +230,48 @@ def _feature(found: FoundFeature) -> CheckFinding:
     whole = f"{found.name} ({found.package})" if found.package else found.name
     match found.state:
         case "on":
-            return CheckFinding("ok", "feature", f"{whole} is on")
+            return CheckFinding("ok", "feature", Sentence("{name} is on", name=whole))
         case "off":
-            advice = f"to switch it on: the table [{found.name}] in {SETTINGS_FILE}"
-            return CheckFinding("ok", "feature", f"{whole} is found, and off", advice)
+            advice = Sentence("to switch it on: the table {table} in actum.toml", table=f"[{found.name}]")
+            return CheckFinding("ok", "feature", Sentence("{name} is found, and off", name=whole), advice)
         case "missing":
-            told = f"{whole} keeps {counted(found.rows, 'row')}, and no installed package brings it"
-            return CheckFinding("warn", "feature", told, f"install its package, or: actum features drop {found.name}")
+            told = Sentence(
+                "{name} keeps {rows:row|rows}, and no installed package brings it", name=whole, rows=found.rows
+            )
+            advice = Sentence("install its package, or: actum features drop {name}", name=found.name)
+            return CheckFinding("warn", "feature", told, advice)
         case _:
-            return CheckFinding("bad", "feature", found.problem, f"mend or remove [{found.name}] in {SETTINGS_FILE}")
+            advice = Sentence("mend or remove {table} in actum.toml", table=f"[{found.name}]")
+            return CheckFinding("bad", "feature", found.problem, advice)
 
 
 def _text() -> CheckFinding:
     encoding = (sys.stdout.encoding or "none").lower()
     if "utf" in encoding:
         return CheckFinding("ok", "text", encoding)
-    return CheckFinding("warn", "text", f"{encoding}: Chinese can not be shown", "set LANG=C.UTF-8 or PYTHONUTF8=1")
+    return CheckFinding(
+        "warn",
+        "text",
+        Sentence("{encoding}: Chinese can not be shown", encoding=encoding),
+        Sentence("set LANG=C.UTF-8 or PYTHONUTF8=1"),
+    )
 
 
 def _screen(terminal: Terminal) -> CheckFinding:
-    kind = f"{terminal.out.width} columns, colours: {terminal.out.color_system or 'none'}"
-    if terminal.person:
-        return CheckFinding("ok", "terminal", kind)
-    advice = "what needs approval waits for `actum resume`, or give --yes"
-    return CheckFinding("ok", "terminal", "nobody to ask, as stdin or stderr is no terminal", advice)
+    width, colours = terminal.out.width, terminal.out.color_system
+    if not terminal.person:
+        told = Sentence("nobody to ask, as stdin or stderr is no terminal")
+        advice = Sentence("what needs approval waits for `actum resume`, or give --yes")
+        return CheckFinding("ok", "terminal", told, advice)
+    if colours is None:
+        return CheckFinding("ok", "terminal", Sentence("{width} columns, colours: none", width=width))
+    return CheckFinding("ok", "terminal", Sentence("{width} columns, colours: {kind}", width=width, kind=colours))
 
 
 def _keys() -> CheckFinding:
     variables = [URL_KEY_VARIABLE, *(provider.key_variable for provider in PROVIDERS.values())]
     found = [variable for variable in variables if os.environ.get(variable)]
-    return CheckFinding("ok", "keys", ", ".join(found) or "none is set")
+    return CheckFinding("ok", "keys", ", ".join(found) or Sentence("none is set"))
 
 
 async def _sandbox(backend: str) -> CheckFinding:
@@ -236,13 +279,16 @@ async def _sandbox(backend: str) -> CheckFinding:
     try:
         holder = backend_named(backend)
     except UsageError as error:
-        return CheckFinding("bad", "sandbox", str(error), f"mend [sandbox] in {SETTINGS_FILE}")
+        return CheckFinding("bad", "sandbox", error.sentence, Sentence("mend {table} in actum.toml", table="[sandbox]"))
     found = await layers(holder)
-    told = ", ".join(f"{layer.name} {layer.found}" for layer in found)
-    if all(layer.is_held for layer in found):
-        place = container(os.environ)
-        return CheckFinding("ok", "sandbox", f"{told} ({holder.name}{f', in a container: {place}' if place else ''})")
-    return CheckFinding("warn", "sandbox", told, advice() or INSTEAD)
+    if not all(layer.is_held for layer in found):
+        told = "; ".join(f"{layer.name}: {layer.found}" for layer in found if not layer.is_held)
+        return CheckFinding("warn", "sandbox", Sentence("not held: {what}", what=told), advice() or INSTEAD)
+    what = ", ".join(layer.name for layer in found)
+    held = Sentence("all is held ({what}), by {backend}", what=what, backend=holder.name)
+    place = container(os.environ)
+    inside = (Sentence("in a container: {kind}", kind=place),) if place else ()
+    return CheckFinding("ok", "sandbox", (held, *inside))
 
 
 def _secrets() -> CheckFinding:
@@ -251,25 +297,34 @@ def _secrets() -> CheckFinding:
         store, tokens = secret_file(os.environ), mcp_tokens(os.environ)
         place = store.keys.place()
         if store.path.exists():
-            found = f"{counted(len(store.entries()), 'secret')} in {store.path}, the key: {place}"
+            found = Sentence(
+                "{count:secret|secrets} in {path}, the key: {place}",
+                count=len(store.entries()),
+                path=store.path,
+                place=place,
+            )
             return CheckFinding("ok", "secrets", found)
     except ActumError as error:
-        return CheckFinding("bad", "secrets", str(error), "see `actum secrets --help`")
+        return CheckFinding("bad", "secrets", error.sentence, Sentence("see `actum secrets --help`"))
     if place:
-        return CheckFinding("ok", "secrets", f"none is set yet; the key: {place}")
+        return CheckFinding("ok", "secrets", Sentence("none is set yet; the key: {place}", place=place))
     if tokens.is_plain:
-        return CheckFinding("warn", "secrets", f"logins lie in plain text in {tokens.path}", PLAIN_ADVICE)
-    return CheckFinding("ok", "secrets", "there is no keyring and no key, so only variables hold some", PLAIN_ADVICE)
+        return CheckFinding(
+            "warn", "secrets", Sentence("logins lie in plain text in {path}", path=tokens.path), PLAIN_ADVICE
+        )
+    return CheckFinding(
+        "ok", "secrets", Sentence("there is no keyring and no key, so only variables hold some"), PLAIN_ADVICE
+    )
 
 
 def _settings(take: Callable[[CheckFinding], None], read: Callable[[], Settings]) -> Settings | None:
     try:
         settings = read()
     except ActumError as error:
-        take(CheckFinding("bad", "settings", str(error), f"mend {SETTINGS_FILE}"))
+        take(CheckFinding("bad", "settings", error.sentence, Sentence("mend actum.toml")))
         return None
-    set_here = [f"{name} by {source}" for name, source in settings.sources.items()]
-    take(CheckFinding("ok", "settings", ", ".join(set_here) or "the defaults"))
+    set_here = [Sentence("{name} by {source}", name=name, source=source) for name, source in settings.sources.items()]
+    take(CheckFinding("ok", "settings", tuple(set_here) or Sentence("the defaults")))
     return settings
 
 
@@ -278,9 +333,9 @@ async def _journal(settings: Settings) -> CheckFinding:
         async with options.journal(settings) as opened, opened.claim("doctor"):
             count = len(await opened.runs(limit=10_000))
     except ActumError as error:
-        return CheckFinding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
-    signed = ", signed" if settings.journal_key else ""
-    return CheckFinding("ok", "journal", f"{journal_place(settings, os.environ)}, {counted(count, 'run')}{signed}")
+        return CheckFinding("bad", "journal", error.sentence, Sentence("name another with --journal or ACTUM_JOURNAL"))
+    told = Sentence("{place}, {count:run|runs}", place=journal_place(settings, os.environ), count=count)
+    return CheckFinding("ok", "journal", (told, Sentence("signed")) if settings.journal_key else told)
 
 
 async def _record(settings: Settings) -> CheckFinding:
@@ -291,31 +346,45 @@ async def _record(settings: Settings) -> CheckFinding:
             found = await mismatch(opened)
             report = await check_journal(opened, latest) if latest else Report()
     except ActumError as error:
-        return CheckFinding("bad", "record", str(error), "actum journal verify")
+        return CheckFinding("bad", "record", error.sentence, "actum journal verify")
     problems = list(dict.fromkeys([*found.problems, *report.problems]))
     if problems:
-        return CheckFinding("bad", "record", f"{len(problems)} problems; {problems[0]}", "actum journal verify")
-    return CheckFinding("ok", "record", f"{counted(report.runs, 'run')} checked, the latest: nothing was changed")
+        told = Sentence("{count:problem|problems}; {first_detail}", count=len(problems), first_detail=problems[0])
+        return CheckFinding("bad", "record", told, "actum journal verify")
+    told = Sentence("{count:run|runs} checked, the latest: nothing was changed", count=report.runs)
+    return CheckFinding("ok", "record", told)
 
 
 async def _tasks(settings: Settings) -> list[CheckFinding]:
-    """How many tasks there are, how long they wait, and whether the broker can be reached, if there is one."""
+    """How many tasks there are, how long they wait, whether the broker can be reached, if there is one, and how many
+    runs nobody carries out any more.
+    """
     found: list[CheckFinding] = []
     if settings.tasks.dispatcher == "celery":
         try:
             depth = await broker_depth(settings)
-            found.append(CheckFinding("ok", "broker", f"the broker can be reached, {counted(depth, 'message')}"))
+            told = Sentence("the broker can be reached, {count:message|messages}", count=depth)
+            found.append(CheckFinding("ok", "broker", told))
         except UsageError as error:
-            found.append(CheckFinding("bad", "broker", str(error), BROKER_ADVICE))
+            found.append(CheckFinding("bad", "broker", error.sentence, BROKER_ADVICE))
     try:
         async with options.journal(settings) as opened:
             if opened.tasks is None:
-                return [*found, CheckFinding("ok", "tasks", "none: a journal in memory has no tasks")]
+                return [*found, CheckFinding("ok", "tasks", Sentence("none: a journal in memory has no tasks"))]
             now = time.time()
             figures = await opened.tasks.figures(now)
             _, undelivered = await opened.tasks.outbox.counts()
+            interrupted = await count_interrupted(opened)
     except ActumError as error:
-        return [*found, CheckFinding("bad", "tasks", str(error), "name another with --journal or ACTUM_JOURNAL")]
+        return [
+            *found,
+            CheckFinding("bad", "tasks", error.sentence, Sentence("name another with --journal or ACTUM_JOURNAL")),
+        ]
+    if interrupted:
+        told = Sentence(
+            "{count:run|runs} interrupted: the process ended, and nothing goes on by itself", count=interrupted
+        )
+        found.append(CheckFinding("warn", "runs", told, INTERRUPTED_ADVICE))
     return [*found, _task_figures(figures, undelivered, now)]
 
 
@@ -331,16 +400,22 @@ def _task_figures(figures: Sequence[TaskFigure], undelivered: int, now: float) -
     for figure in figures:
         counts[figure.state] += figure.count
     wait_s = max((now - figure.since for figure in figures if figure.since is not None), default=0.0)
-    told = [f"{counts[state]} {state.replace('_', ' ')}" for state in TASK_STATES if counts[state]]
+    told = [
+        Sentence("{count} {state_why}", count=counts[state], state_why=Sentence(state.replace("_", " ")))
+        for state in TASK_STATES
+        if counts[state]
+    ]
     if wait_s >= 1:
-        told.append(f"the oldest waits for {duration(wait_s)}")
+        told.append(Sentence("the oldest waits for {time}", time=duration(wait_s)))
     if undelivered:
-        told.append(f"{counted(undelivered, 'webhook')} given up")
-    words = ", ".join(told) or "none waits, and none failed"
+        told.append(Sentence("{count:webhook|webhooks} given up", count=undelivered))
+    words = tuple(told) or Sentence("none waits, and none failed")
     if wait_s >= WAITING_S_MAX:
-        return CheckFinding("warn", "tasks", words, "start `actum serve` or `actum worker`, or more workers")
+        advice = Sentence("start `actum serve` or `actum worker`, or more workers")
+        return CheckFinding("warn", "tasks", words, advice)
     if any(counts[state] for state in DEAD):
-        return CheckFinding("warn", "tasks", words, "actum tasks list --state failed, actum tasks retry")
+        advice = Sentence("actum tasks list --state failed, actum tasks retry")
+        return CheckFinding("warn", "tasks", words, advice)
     return CheckFinding("warn" if undelivered else "ok", "tasks", words)
 
 
@@ -349,10 +424,12 @@ async def _tools(settings: Settings) -> CheckFinding:
         loaded = load_tools(settings, Path.cwd())
         found = await list_tools(loaded, settings.tool_labels)
     except ActumError as error:
-        return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
+        return CheckFinding("bad", "tools", error.sentence, Sentence("see `actum tools --help`"))
     if problems := problems_of(loaded):
-        return CheckFinding("warn", "tools", "; ".join(problems), "see `actum docs sandbox`")
-    return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")
+        return CheckFinding("warn", "tools", "; ".join(problems), Sentence("see `actum docs sandbox`"))
+    return CheckFinding(
+        "ok", "tools", Sentence("{count} from {places}", count=len(found), places=", ".join(map(str, settings.tools)))
+    )
 
 
 def _apis() -> list[CheckFinding]:
@@ -363,18 +440,22 @@ def _apis() -> list[CheckFinding]:
         try:
             setup = store.get(name)
         except ActumError as error:
-            found.append(CheckFinding("bad", "api", str(error), f"actum tools rm {name}"))
+            found.append(CheckFinding("bad", "api", error.sentence, f"actum tools rm {name}"))
             continue
         held, without = setup.held(), schemes_without(setup)
-        told = f"{name}: {counted(len(setup.api.operations) - len(held), 'tool')} at {', '.join(setup.origins)}"
+        told = Sentence(
+            "{name}: {count:tool|tools} at {places}",
+            name=name,
+            count=len(setup.api.operations) - len(held),
+            places=", ".join(setup.origins),
+        )
         if held:
-            told = f"{told}; {len(held)} more are held, since they are new or have changed"
-            found.append(CheckFinding("warn", "api", told, f"actum tools update {name}"))
+            more = Sentence("{count} more are held, since they are new or have changed", count=len(held))
+            found.append(CheckFinding("warn", "api", (told, more), f"actum tools update {name}"))
         elif without and not setup.credentials:
-            advice = f"add it again with --secret {min(without)}=SECRET"
-            found.append(
-                CheckFinding("warn", "api", f"{told}; no credential is set up for {', '.join(without)}", advice)
-            )
+            lacking = Sentence("no credential is set up for {schemes}", schemes=", ".join(without))
+            advice = Sentence("add it again with --secret {scheme}=SECRET", scheme=min(without))
+            found.append(CheckFinding("warn", "api", (told, lacking), advice))
         else:
             found.append(CheckFinding("ok", "api", told))
     return found
@@ -386,7 +467,12 @@ async def _agent(settings: Settings, name: str) -> CheckFinding:
         async with open_agents(settings, os.environ, Path.cwd(), journal=MemoryJournal()) as agents:
             digest = (await agents.get(name).reference()).digest
     except ActumError as error:
-        return CheckFinding("bad", "agent", f"{name}: {error}", f"mend [agents.{name}]")
+        return CheckFinding(
+            "bad",
+            "agent",
+            Sentence("{name}: {why}", name=name, why=error),
+            Sentence("mend {table} in actum.toml", table=f"[agents.{name}]"),
+        )
     return CheckFinding("ok", "agent", f"{name}, {digest[:12]}")
 
 
@@ -406,9 +492,13 @@ async def _memories(settings: Settings) -> list[CheckFinding]:
         CheckFinding(
             "warn",
             "memory",
-            f"{name}: all who use one of these keys share its memory at /v1/runs, and have none at the model APIs: "
-            f"{', '.join(ids[:KEYS_SHOWN_MAX])}",
-            "actum keys add NAME --personal, where one person alone has the key",
+            Sentence(
+                "{name}: all who use one of these keys share its memory at /v1/runs, and have none at the model APIs, "
+                "A2A and MCP: {keys}",
+                name=name,
+                keys=", ".join(ids[:KEYS_SHOWN_MAX]),
+            ),
+            Sentence("actum keys add NAME --personal, where one person alone has the key"),
         )
         for name, ids in reaching.items()
         if ids
@@ -424,6 +514,15 @@ async def _collections(settings: Settings) -> list[CheckFinding]:
     return [CheckFinding("warn", "knowledge", str(each), each.command) for each in found]
 
 
+async def _unpublished(settings: Settings) -> list[CheckFinding]:
+    """What the settings take from publications, and nobody has published."""
+    try:
+        found = await unpublished(settings, options.journal(settings))
+    except ActumError:
+        return []  # told by `_journal`, and by `_agent`
+    return [CheckFinding("warn", "published", str(each), each.command) for each in found]
+
+
 async def _workflow(settings: Settings, name: str) -> CheckFinding:
     """Whether a workflow of the settings can be built, and its tools are there."""
     try:
@@ -431,9 +530,19 @@ async def _workflow(settings: Settings, name: str) -> CheckFinding:
             workflow = workflows.get(name)
             problems = await workflow.check(workflow.definition.text)
     except ActumError as error:
-        return CheckFinding("bad", "workflow", f"{name}: {error}", f"mend [workflows.{name}]")
+        return CheckFinding(
+            "bad",
+            "workflow",
+            Sentence("{name}: {why}", name=name, why=error),
+            Sentence("mend {table} in actum.toml", table=f"[workflows.{name}]"),
+        )
     if problems:
-        return CheckFinding("bad", "workflow", f"{name}: {problems[0].message}", f"actum workflow check {name}")
+        return CheckFinding(
+            "bad",
+            "workflow",
+            Sentence("{name}: {why}", name=name, why=problems[0].message),
+            f"actum workflow check {name}",
+        )
     return CheckFinding("ok", "workflow", f"{name}, {workflow.definition.digest[:12]}")
 
 
@@ -444,55 +553,65 @@ async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:
             elsewhere = await loading.names_elsewhere(settings)
             problems = label_problems(await list_tools(loaded.tools), settings.tool_labels, elsewhere)
     except ActumError as error:
-        return CheckFinding("bad", "labels", str(error), "see `actum tools lint`")
+        return CheckFinding("bad", "labels", error.sentence, Sentence("see `actum tools lint`"))
     wrong = [f'[tools."{name}"] {problem}' for name, problem in problems if name in settings.tool_labels]
     if wrong:
         return CheckFinding("warn", "labels", "; ".join(wrong), "actum tools lint")
-    return CheckFinding("ok", "labels", f"{len(settings.tool_labels)} for tools of others")
+    return CheckFinding("ok", "labels", Sentence("{count} for tools of others", count=len(settings.tool_labels)))
 
 
 async def _defences(settings: Settings) -> list[CheckFinding]:
     """Which agents are defended against orders in foreign text, and what the defence can not know of their tools."""
-    found = [await _defence(each, f"agent {name}") for name, each in settings.of_agents.items()]
-    return found or [await _defence(settings, "the agent")]
+    found = [await _defence(each, Sentence("agent {name}", name=name)) for name, each in settings.of_agents.items()]
+    return found or [await _defence(settings, Sentence("the agent"))]
 
 
-async def _defence(settings: Settings, whose: str) -> CheckFinding:
+async def _defence(settings: Settings, whose: Sentence) -> CheckFinding:
     if settings.defence is not None and settings.defence.mandate == "off":
-        return CheckFinding("warn", "defence", f"off for {whose}", f'mandate = "model" in [defence] of {SETTINGS_FILE}')
+        advice = Sentence('mandate = "model" in [defence] of actum.toml')
+        return CheckFinding("warn", "defence", Sentence("off for {whose}", whose=whose), advice)
     try:
         listed = await list_tools(load_tools(settings, Path.cwd()), settings.tool_labels)
         has_servers = bool(find_servers(settings.mcp, os.environ).servers)
     except ActumError as error:
-        return CheckFinding("warn", "defence", f"{whose}: {error}", "see `actum docs security`")
+        told = Sentence("{whose}: {why}", whose=whose, why=error)
+        return CheckFinding("warn", "defence", told, Sentence("see `actum docs security`"))
     if not (settings.defence is not None or has_servers or any(tool.foreign or tool.outside for tool in listed)):
-        return CheckFinding("ok", "defence", f"{whose}: no tool brings foreign text")
+        return CheckFinding("ok", "defence", Sentence("{whose}: no tool brings foreign text", whose=whose))
     lacks = {
         "effects": [tool.name for tool in listed if tool.effects is None],
         "sinks": [tool.name for tool in listed if not tool.reads_only and tool.sinks is None],
         "outside": [tool.name for tool in listed if tool.reads_only and not tool.foreign and tool.outside is None],
     }
-    told = "; ".join(f"no {name}: {', '.join(names[:5])}" for name, names in lacks.items() if names)
-    told = f"on for {whose}" + (f". What tools do not say: {told}" if told else "")
-    return CheckFinding("ok", "defence", told)
+    unsaid = (
+        Sentence("tools without `{field}`: {names}", field=field, names=" ".join(names[:5]))
+        for field, names in lacks.items()
+        if names
+    )
+    return CheckFinding("ok", "defence", (Sentence("on for {whose}", whose=whose), *unsaid))
 
 
 def _trusted_clients(settings: Settings) -> CheckFinding:
     names = ", ".join(settings.speaks_for_user)
-    return CheckFinding("ok", "clients", f"{names}: their values count as the user's words (speaks_for_user)")
+    return CheckFinding(
+        "ok", "clients", Sentence("{names}: their values count as the user's words (speaks_for_user)", names=names)
+    )
 
 
 def _egress(rules: EgressRules, environment: Mapping[str, str]) -> list[CheckFinding]:
     """Where the calls of tools may go."""
     listed = [("allow", rules.allow), ("deny", rules.deny), ("private", rules.private)]
     said = "; ".join(f"{name}: {', '.join(entries)}" for name, entries in listed if entries)
-    found = [CheckFinding("ok", "egress", said or "the open internet over https, and the servers you set up")]
+    found = [CheckFinding("ok", "egress", said or Sentence("the open internet over https, and the servers you set up"))]
     if rules.proxy:
-        known = f"all goes by the proxy {rules.shown_proxy}, which looks names up itself: only rules by host hold"
-        found.append(CheckFinding("warn", "egress", known, "let the proxy refuse private addresses"))
+        known = Sentence(
+            "all goes by the proxy {proxy}, which looks names up itself: only rules by host hold",
+            proxy=rules.shown_proxy,
+        )
+        found.append(CheckFinding("warn", "egress", known, Sentence("let the proxy refuse private addresses")))
     elif any(environment.get(name) for name in PROXY_VARIABLES):
-        unused = "the proxy of the environment is not used for the calls of tools"
-        found.append(CheckFinding("warn", "egress", unused, "name it as `proxy` in the table [egress]"))
+        unused = Sentence("the proxy of the environment is not used for the calls of tools")
+        found.append(CheckFinding("warn", "egress", unused, Sentence("name it as `proxy` in the table [egress]")))
     return found
 
 
@@ -502,11 +621,11 @@ async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]
         read = find_servers(settings.mcp, os.environ)
         found = [_server(told) for told in await looked_at(terminal, read.servers)]
     except ActumError as error:
-        return [CheckFinding("bad", "mcp", str(error), "see `actum mcp --help`")]
+        return [CheckFinding("bad", "mcp", error.sentence, Sentence("see `actum mcp --help`"))]
     free = [each.name for each in read.servers if each.unjailed and not each.no_jail]
     if free:
-        told = f"no jail: {', '.join(free)} reach all that you can reach"
-        advice = "add each again, with --read and --write, or with --no-jail if that is meant"
+        told = Sentence("no jail: {names} reach all that you can reach", names=", ".join(free))
+        advice = Sentence("add each again, with --read and --write, or with --no-jail if that is meant")
         found.append(CheckFinding("warn", "mcp jail", told, advice))
     return found
 
@@ -514,17 +633,18 @@ async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]
 def _server(told: JsonObject) -> CheckFinding:
     name, state, tools, waiting = told["name"], told["state"], told["tools"], told.get("waiting")
     if state == "up":
-        found = f"{name}: {tools} tools, {told['era']}"
+        found = Sentence("{name}: {count:tool|tools}, {era}", name=name, count=tools, era=told["era"])
         if told["problem"]:
-            return CheckFinding("warn", "mcp", f"{found}; {told['problem']}", f"actum mcp test {name}")
-        return (
-            CheckFinding("warn", "mcp", f"{found}; {waiting} more wait", f"actum mcp approve {name}")
-            if waiting
-            else CheckFinding("ok", "mcp", found)
-        )
+            return CheckFinding("warn", "mcp", (found, str(told["problem"])), f"actum mcp test {name}")
+        if waiting:
+            more = Sentence("{count} more wait for your approval", count=waiting)
+            return CheckFinding("warn", "mcp", (found, more), f"actum mcp approve {name}")
+        return CheckFinding("ok", "mcp", found)
     if state == "not approved":
-        return CheckFinding("warn", "mcp", f"{name}: not approved, so it is not used", f"actum mcp approve {name}")
-    return CheckFinding("bad", "mcp", f"{name}: {told['problem']}", f"actum mcp test {name}")
+        waits = Sentence("{name}: not approved, so it is not used", name=name)
+        return CheckFinding("warn", "mcp", waits, f"actum mcp approve {name}")
+    wrong = Sentence("{name}: {detail}", name=name, detail=told["problem"])
+    return CheckFinding("bad", "mcp", wrong, f"actum mcp test {name}")
 
 
 async def _local_models() -> CheckFinding:
@@ -532,9 +652,11 @@ async def _local_models() -> CheckFinding:
     found = [model.name for model in await find_local_models(os.environ)]
     if not found:
         return CheckFinding("ok", "local", NOTHING_FOUND)
-    more = f" and {len(found) - LOCAL_SHOWN_MAX} more" if len(found) > LOCAL_SHOWN_MAX else ""
-    shown = ", ".join(found[:LOCAL_SHOWN_MAX]) + more
-    return CheckFinding("ok", "local", f"servers on this machine list {shown}", f"actum models --use {found[0]}")
+    shown, more = ", ".join(found[:LOCAL_SHOWN_MAX]), len(found) - LOCAL_SHOWN_MAX
+    told = Sentence("servers on this machine list {names}", names=shown)
+    if more > 0:
+        told = Sentence("servers on this machine list {names} and {count} more", names=shown, count=more)
+    return CheckFinding("ok", "local", told, f"actum models --use {found[0]}")
 
 
 async def _model(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
@@ -542,35 +664,42 @@ async def _model(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
     try:
         model = make_model(settings)
     except ActumError as error:
-        return [CheckFinding("bad", "model", str(error), "see `actum run --help` for how a model is named")]
+        return [
+            CheckFinding("bad", "model", error.sentence, Sentence("see `actum run --help` for how a model is named"))
+        ]
     if model.name == EMBEDDED:
-        return [CheckFinding("warn", "model", "embedded: rules, no language model", REAL_MODEL)]
+        return [CheckFinding("warn", "model", Sentence("embedded: rules, no language model"), REAL_MODEL)]
     terminal.waiting.begin("asking {name}", name=model.name)
     try:
         async with asyncio.timeout(ENDPOINT_S_MAX):
             return await _asked(model)
     except TimeoutError:
-        return [
-            CheckFinding("bad", "model", f"{model.name}: no answer in {ENDPOINT_S_MAX:.0f} s", "is it still loading?")
-        ]
+        told = Sentence("{name}: no answer in {seconds} s", name=model.name, seconds=round(ENDPOINT_S_MAX))
+        return [CheckFinding("bad", "model", told, Sentence("is it still loading?"))]
     except ModelError as error:
-        return [CheckFinding("bad", "model", str(error), _what_to_do(error))]
+        return [CheckFinding("bad", "model", error.sentence, _what_to_do(error))]
     finally:
         terminal.waiting.end()
 
 
-def _what_to_do(error: ModelError) -> str:
+def _what_to_do(error: ModelError) -> Sentence:
     """What to do about a model that gives no answer. What could not be reached says so itself."""
-    if error.status is None:
-        return "start the server, or name another address or model"
-    advice = {
-        401: "set the variable with the key of this endpoint; `keys` above lists those that are set",
-        403: "see at the endpoint what this key may do",
-        404: "check the model's name and the address",
-        402: "see the account at the endpoint",
-        429: "see the account at the endpoint" if isinstance(error, ModelRejected) else "try again later",
-    }
-    return advice.get(error.status, "try again later" if error.status >= 500 else "see what the endpoint says")
+    account, later = Sentence("see the account at the endpoint"), Sentence("try again later")
+    match error.status:
+        case None:
+            return Sentence("start the server, or name another address or model")
+        case 401:
+            return Sentence("set the variable with the key of this endpoint; `keys` above lists those that are set")
+        case 402:
+            return account
+        case 403:
+            return Sentence("see at the endpoint what this key may do")
+        case 404:
+            return Sentence("check the model's name and the address")
+        case 429:
+            return account if isinstance(error, ModelRejected) else later
+        case status:
+            return later if status >= 500 else Sentence("see what the endpoint says")
 
 
 async def _asked(model: Model) -> list[CheckFinding]:
@@ -578,18 +707,23 @@ async def _asked(model: Model) -> list[CheckFinding]:
     began = time.monotonic()
     reply = await model.reply(Request(messages=[UserMessage.of(_QUESTION)], tools=(_DOOR,)))
     limit = default_max_tokens(model)
-    length = f"; an answer has at most {limit} tokens where max_tokens is not set" if limit is not None else ""
-    found = CheckFinding("ok", "model", f"{model.name} answers in {duration(time.monotonic() - began)}{length}")
+    answers = Sentence("{name} answers in {time}", name=model.name, time=duration(time.monotonic() - began))
+    length = (
+        ()
+        if limit is None
+        else (Sentence("an answer has at most {count} tokens where max_tokens is not set", count=limit),)
+    )
+    found = CheckFinding("ok", "model", (answers, *length))
     used = getattr(model, "dialect_used", "")
-    way = f" in the dialect {used}" if used else ""
+    way = (Sentence("in the dialect {dialect}", dialect=used),) if used else ()
     if any(call.name == _DOOR.name and call.arguments == {"number": 7} for call in reply.calls):
-        return [found, CheckFinding("ok", "calls", f"it calls tools{way}")]
-    advice = "try another --dialect (see `actum dialects`), or another model"
-    return [found, CheckFinding("warn", "calls", f"it was asked to use a tool{way} and did not", advice)]
+        return [found, CheckFinding("ok", "calls", (Sentence("it calls tools"), *way))]
+    advice = Sentence("try another --dialect (see `actum dialects`), or another model")
+    return [found, CheckFinding("warn", "calls", (Sentence("it was asked to use a tool and did not"), *way), advice)]
 
 
 def _show(terminal: Terminal, finding: CheckFinding) -> None:
     style = {"ok": "green", "warn": "yellow", "bad": "red"}[finding.verdict]
-    advice = f"  → {tr_finding(finding.advice)}" if finding.advice else ""
+    found, advice = finding.for_people()
     verdict = set_cell_size(tr(finding.verdict), VERDICT_COLUMNS)
-    terminal.line(tr(finding.about), styled((verdict, style), tr_finding(finding.found), (advice, "dim")))
+    terminal.line(tr(finding.about), styled((verdict, style), found, (f"  → {advice}" if advice else "", "dim")))

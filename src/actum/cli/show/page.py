@@ -13,6 +13,7 @@ from itertools import pairwise
 from msgspec import UNSET, Struct
 
 from ...core.call import ToolResult
+from ...core.language.sentence import Sentence
 from ...core.message import UserMessage
 from ...core.run.ids import child_id
 from ...core.run.mandate import MandateMade
@@ -45,6 +46,7 @@ from ...journal.timeline import (
     Timeline,
     union,
 )
+from ..language import language, tr, tr_message
 from . import moments
 from .page_style import STYLE
 from .terminal import duration, shorten
@@ -74,10 +76,13 @@ def element(tag: str, *content: str, **attributes: str) -> Html:
     return Html(f"<{tag}{said}>{inner}</{tag}>")
 
 
-_LEGEND = tuple(
-    Html(f"{element('i', class_=f'key {kind}')} {word} ")
-    for kind, word in {"model": "model", "ran": "tool", "failed": "failed", "wait": "pause", "person": "person"}.items()
-)
+LEGEND = {
+    "model": Sentence("model"),
+    "ran": Sentence("tool"),
+    "failed": Sentence("failed"),
+    "wait": Sentence("pause"),
+    "person": Sentence("person"),
+}
 
 
 class Bar(Struct, frozen=True):
@@ -145,7 +150,9 @@ def page_of(family: Family) -> str:
         *_Rows(family, timeline, axis).all(),
         _seal(family),
     )
-    whole = element("html", element("head", head, element("title", title), style), element("body", body), lang="en")
+    whole = element(
+        "html", element("head", head, element("title", title), style), element("body", body), lang=language()
+    )
     return f"<!doctype html>\n{whole}\n"
 
 
@@ -156,16 +163,16 @@ def _header(family: Family, timeline: Timeline) -> Html:
         row.record.text for row in timeline.rows if isinstance(row, OtherEvent) and isinstance(row.record, Ended)
     ]
     told = [
-        element("p", element("code", run.run_id), " ", element("span", run.status, class_=f"pill {run.status}")),
-        element("h1", asked or "(its question was deleted)"),
+        element("p", element("code", run.run_id), " ", element("span", tr(run.status), class_=f"pill {run.status}")),
+        element("h1", asked or tr("(its question was deleted)")),
         element("p", " · ".join([moments.shown(run.started), *facts(family, timeline)]), class_="facts"),
         *(element("p", line, class_="facts") for line in belongings(started)),
         *([element("p", f"trace {family.trace}", class_="facts")] if family.trace else []),
     ]
     told_before = [message for message in started.said[:-1] if isinstance(message, UserMessage)] if started else []
-    told += [_fold("told of earlier turns", _text(message.text)) for message in told_before]
+    told += [_fold(tr("told of earlier turns"), _text(message.text)) for message in told_before]
     if started is not None and started.instructions:
-        told.append(_fold("instructions", _text(started.instructions)))
+        told.append(_fold(tr("instructions"), _text(started.instructions)))
     if answers and answers[-1]:
         told.append(element("div", answers[-1], class_="answer"))
     return element("header", *told)
@@ -174,13 +181,16 @@ def _header(family: Family, timeline: Timeline) -> Html:
 def _scale(axis: Axis, begin: float, end: float) -> Html:
     """The line above the waterfall: how long it all took, and where time was left out."""
     marks = [
-        _stretch(axis, Bar(one, other, "cut", f"nothing happened for {duration(other - one)}"))
+        _stretch(axis, Bar(one, other, "cut", tr("nothing happened for {time}", time=duration(other - one))))
         for one, other in axis.squeezed
+    ]
+    legend = [
+        Html(f"{element('i', class_=f'key {kind}')} {html.escape(tr_message(word))} ") for kind, word in LEGEND.items()
     ]
     whole = element("span", duration(end - begin), class_="took")
     return element(
         "div",
-        element("span", *_LEGEND, class_="label"),
+        element("span", *legend, class_="label"),
         element("span", *marks, class_="track"),
         whole,
         class_="row scale",
@@ -190,9 +200,11 @@ def _scale(axis: Axis, begin: float, end: float) -> Html:
 def _seal(family: Family) -> Html:
     problems = problems_of(family)
     if problems:
-        return element("footer", *(element("p", problem, class_="bad") for problem in problems))
+        return element("footer", *(element("p", tr_message(problem), class_="bad") for problem in problems))
     head = family.entries[-1].head.hex() if family.entries else ""
-    return element("footer", f"{len(family.entries)} records, chain whole; its head is ", element("code", head))
+    return element(
+        "footer", tr("{count} records, chain whole; its head is ", count=len(family.entries)), element("code", head)
+    )
 
 
 class _Rows:
@@ -213,10 +225,10 @@ class _Rows:
                     yield self._step(row)
                     yield from (self._call(call) for call in row.calls)
                 case DirectCalls():
-                    yield self._row("asked for", requested_by(row.requested), [], "", [])
+                    yield self._row(tr("asked for"), requested_by(row.requested), [], "", [])
                     yield from (self._call(call) for call in row.calls)
                 case NodeSpan():
-                    yield self._row("node", row.path, [], _node_state(row), [])
+                    yield self._row(tr("node"), row.path, [], _node_state(row), [])
                     yield from (self._call(call) for call in row.calls)
                 case InputAsked():
                     yield self._asked(row)
@@ -227,19 +239,21 @@ class _Rows:
 
     def _step(self, step: ModelTurn) -> Html:
         reply = step.replied.reply
-        said = f"{len(reply.calls)} call{'s' if len(reply.calls) > 1 else ''}" if reply.calls else "answers"
-        tokens = f"{reply.usage.input_tokens:,} tokens in, {reply.usage.output_tokens:,} out"
+        said = tr("{count:call|calls}", count=len(reply.calls)) if reply.calls else tr("answers")
+        tokens = tr(
+            "{input:,} tokens in, {output:,} out", input=reply.usage.input_tokens, output=reply.usage.output_tokens
+        )
         body = [
-            *([_part("thought", _text(reply.reasoning))] if reply.reasoning else []),
-            *([_part("says", _text(reply.text))] if reply.text.strip() else []),
-            *([_part("tokens", tokens)] if reply.usage.total_tokens else []),
+            *([_part(tr("thought"), _text(reply.reasoning))] if reply.reasoning else []),
+            *([_part(tr("says"), _text(reply.text))] if reply.text.strip() else []),
+            *([_part(tr("tokens"), tokens)] if reply.usage.total_tokens else []),
         ]
-        bar = Bar(step.begun, step.at, "model", f"model, {duration(step.replied.seconds)}")
-        return self._row("model", said, [bar], duration(step.replied.seconds), body)
+        bar = Bar(step.begun, step.at, "model", tr("model, {time}", time=duration(step.replied.seconds)))
+        return self._row(tr("model"), said, [bar], duration(step.replied.seconds), body)
 
     def _call(self, call: CallSpan) -> Html:
         arguments = [_part(name, _text(value_text(value))) for name, value in call.call.arguments.items()]
-        body = [*(arguments or [element("p", "no arguments", class_="facts")])]
+        body = [*(arguments or [element("p", tr("no arguments"), class_="facts")])]
         bars: list[Bar] = []
         body += [_check(check) for check in call.checks]
         for question in call.questions:
@@ -255,22 +269,22 @@ class _Rows:
             body.append(element("p", self._open, class_="bad"))
         error = call.outcome.result.error if call.outcome is not None else None
         if isinstance(call.outcome, CallRefused) and call.ended is not None:
-            bars.append(Bar(call.ended, call.ended, "failed", "refused"))
+            bars.append(Bar(call.ended, call.ended, "failed", tr("refused")))
         took = duration(call.ended - call.begun) if call.ended is not None and call.begun is not None else ""
         state = self._open.partition(":")[0] if call.in_doubt else error.code if error is not None else ""
         summary = "  ".join([state, *(f"{name}={value_text(value)}" for name, value in call.call.arguments.items())])
         return self._row(
-            call.call.name or "(deleted)", summary.strip(), bars, took, body, kind=f"call {'bad' if state else ''}"
+            call.call.name or tr("(deleted)"), summary.strip(), bars, took, body, kind=f"call {'bad' if state else ''}"
         )
 
     def _attempt(self, attempt: Attempt, *, alone: bool) -> Iterator[Html]:
         intended = attempt.intended
         if attempt.waited_s:
-            yield element("p", f"waited {duration(attempt.waited_s)}", class_="facts")
-        which = "" if alone else f"attempt {intended.attempt} · "
-        yield element("p", f"{which}{intended.rule} · key {intended.key[:12]}", class_="facts")
+            yield element("p", tr("waited {time}", time=duration(attempt.waited_s)), class_="facts")
+        which = "" if alone else tr("attempt {number}", number=intended.attempt) + " · "
+        yield element("p", f"{which}{intended.rule} · " + tr("key {key}", key=intended.key[:12]), class_="facts")
         if intended.repairs and intended.attempt == 1:
-            yield _part("repaired", "\n".join(intended.repairs))
+            yield _part(tr("repaired"), "\n".join(intended.repairs))
         if (child := self._children.pop(child_id(intended.key), None)) is not None:
             yield self._child(child)
         if attempt.settled is not None:
@@ -278,27 +292,39 @@ class _Rows:
 
     def _child(self, child: Family) -> Html:
         rows = _Rows(child, Timeline(child.entries), self._axis).all()
-        name = element("p", element("code", child.run.run_id), f" {child.run.agent} · {child.run.status}")
+        name = element("p", element("code", child.run.run_id), f" {child.run.agent} · {tr(child.run.status)}")
         return element("section", name, element("p", child.run.question), *rows, class_="child")
 
     def _asked(self, question: InputAsked) -> Html:
         return self._row(
-            "asks", question.asked.pending.message, self._wait(question), _waited(question), [self._question(question)]
+            tr("asks"),
+            question.asked.pending.message,
+            self._wait(question),
+            _waited(question),
+            [self._question(question)],
         )
 
     def _wait(self, question: InputAsked) -> list[Bar]:
         end = question.answered_at if question.answered_at is not None else self._timeline.latest
-        return [Bar(question.at, end, "person", f"waiting for a person, {duration(end - question.at)}")]
+        return [Bar(question.at, end, "person", tr("waiting for a person, {time}", time=duration(end - question.at)))]
 
     def _question(self, question: InputAsked) -> Html:
         words = [
-            " ".join(
-                [ANSWERED[answer.verdict], "by", answer.answered_by, "after", duration(at - question.at), answer.text]
+            tr(
+                "{answer} by {name} after {time} {text}",
+                answer=tr_message(ANSWERED[answer.verdict]),
+                name=answer.answered_by,
+                time=duration(at - question.at),
+                text=answer.text,
             ).rstrip()
             for answer, at in question.answers
         ]
-        told = [element("p", word, class_="person") for word in words or ["nobody has answered yet"]]
-        return _part(f"asked for {question.asked.kind}", element("span", question.asked.pending.message), *told)
+        told = [element("p", word, class_="person") for word in words or [tr("nobody has answered yet")]]
+        return _part(
+            tr("asked for {kind_why}", kind_why=Sentence(question.asked.kind)),
+            element("span", question.asked.pending.message),
+            *told,
+        )
 
     def _note(self, note: OtherEvent) -> Html:
         label, text = _told(note, self._record_kinds)
@@ -327,25 +353,26 @@ def _told(note: OtherEvent, record_kinds: RecordKinds) -> tuple[str, str]:
     """A note as a label and a text."""
     match note.record:
         case ToolsChanged():
-            return "tools", "the tools changed"
+            return tr("tools"), tr("the tools changed")
         case AgentChanged() as record:
-            return "agent", f"went on with another agent {record.agent}: {', '.join(record.changed)}"
+            changed = tr("went on with another agent {name}", name=record.agent)
+            return tr("agent"), f"{changed}: {', '.join(record.changed)}"
         case MandateMade() as record:
-            return "mandate", record.line
+            return tr("mandate"), record.line
         case Compacted() as record:
-            return "summary", record.summary
+            return tr("summary"), record.summary
         case Noted() as record:
-            return "noted", record_kinds.shown(record)
+            return tr("noted"), record_kinds.shown(record)
         case Forgotten() as record:
-            return "forgotten", f"by {record.by}  {record.reason}".strip()
+            return tr("forgotten"), f"{tr('by {name}', name=record.by)}  {record.reason}".strip()
         case Ended() as record:
-            done = "answer" if record.text else "done"
-            return (done if record.status == "done" else record.status), f"{record.reason} {record.text}".strip()
+            done = tr("answer") if record.text else tr("done")
+            return (done if record.status == "done" else tr(record.status)), f"{record.reason} {record.text}".strip()
         case TaskQueued() | TaskStarted() | TaskRetrying() | TaskEnded() as record:
             label, text = task_line(record, note.at)
-            return "task", f"{label} {text}".strip()
+            return tr("task"), f"{label} {text}".strip()
         case None:
-            return "deleted", gone_line([note.number])
+            return tr("deleted"), gone_line([note.number])
 
 
 def _check(check: Check) -> Html:
@@ -353,16 +380,18 @@ def _check(check: Check) -> Html:
     checked = check.checked
     asked = [_text(f"{name}={value_text(value)}") for name, value in checked.arguments.items()]
     fault = [element("p", checked.fault, class_="bad")] if checked.fault else []
-    return _part(f"looked up first: {checked.tool}", *asked, _text(checked.result.text), *fault)
+    return _part(tr("looked up first: {tool}", tool=checked.tool), *asked, _text(checked.result.text), *fault)
 
 
 def _bars(attempt: Attempt) -> Iterator[Bar]:
     """The time of an attempt, after the time that was waited before it."""
     if attempt.waited_s:
-        yield Bar(attempt.at - attempt.waited_s, attempt.at, "wait", f"waited {duration(attempt.waited_s)}")
-    which = f"attempt {attempt.intended.attempt}"
+        yield Bar(
+            attempt.at - attempt.waited_s, attempt.at, "wait", tr("waited {time}", time=duration(attempt.waited_s))
+        )
+    which = tr("attempt {number}", number=attempt.intended.attempt)
     if attempt.ended is None:
-        yield Bar(attempt.at, attempt.at, "failed", f"{which}: no word of how it ended")
+        yield Bar(attempt.at, attempt.at, "failed", tr("{attempt}: no word of how it ended", attempt=which))
     else:
         failed = attempt.settled is not None and attempt.settled.result.error is not None
         took = duration(attempt.ended - attempt.at)
@@ -424,5 +453,5 @@ def _edges(family: Family) -> tuple[float, float]:
 def _node_state(node: NodeSpan) -> str:
     """How a node of a workflow stands, in a word."""
     if node.left is None:
-        return "begun"
+        return tr("begun")
     return node.left.error.code if node.left.error is not None else node.left.port or node.left.status

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from msgspec import UNSET, to_builtins
@@ -49,6 +49,7 @@ from ...core.event import (
 )
 from ...core.json import Json, JsonObject, dumps
 from ...core.language.error_words import language_of, told
+from ...core.language.sentence import Sentence
 from ...core.language.translation import Language
 from ...core.message import Reply
 from ...core.model import Model
@@ -56,7 +57,8 @@ from ...core.run.pending import Pending
 from ...core.run.plan import lines_of
 from ...core.run.record import CallsRequested
 from ...core.visible import visible
-from ...knowledge.citing.references import reference_of
+from ...knowledge.citing.references import QuoteReference
+from ..language import tr
 from .terminal import Terminal, duration, shorten, styled
 
 VALUE_MAX = 200
@@ -209,7 +211,7 @@ class Trace:
             self._end_stream()
             self._terminal.line("refused", shorten(event.reason, VALUE_MAX), "dim")
         elif self._end_stream():
-            self._terminal.line("thought", "the text above was the model's reasoning", "dim")
+            self._terminal.line("thought", tr("the text above was the model's reasoning"), "dim")
 
     def _end_stream(self) -> bool:
         """End the line of an answer that was streamed; whether there was one."""
@@ -225,7 +227,9 @@ class Trace:
         if left_out and not self._quiet:
             self._terminal.note(TOO_LONG.format(count=left_out))
         if self.verbose and self._model is not None and (way := getattr(self._model, "dialect_used", "")):
-            self._terminal.line("model", f"{self._model.name} in the dialect {way}", "dim")
+            self._terminal.line(
+                "model", tr("{name} in the dialect {dialect}", name=self._model.name, dialect=way), "dim"
+            )
             self._model = None
         if self.verbose and reply.reasoning:
             thought = (shorten(reply.reasoning.strip(), RESULT_MAX), "italic dim")
@@ -237,7 +241,7 @@ class Trace:
             self._terminal.line("says", shorten(reply.text.strip(), RESULT_MAX))
         self._calls.expect(call.id for call in reply.calls)
         if self.verbose and len(reply.calls) > 1:
-            self._terminal.line("model", f"{len(reply.calls)} calls at once", "dim")
+            self._terminal.line("model", tr("{count} calls at once", count=len(reply.calls)), "dim")
 
     def _progress(self, event: CallProgress) -> None:
         words, share = _how_far(event.value)
@@ -334,15 +338,15 @@ def show_result(terminal: Terminal, result: ToolResult, seconds: float, language
 
 def call_line(call: ToolCall) -> Text:
     """A call in a line."""
-    broken = "" if call.complete else f"  (broke off) {shorten(call.raw, VALUE_MAX)}"
+    broken = "" if call.complete else tr("  (broke off) {text}", text=shorten(call.raw, VALUE_MAX))
     return styled((call.name, "bold yellow"), (broken, "dim"), *(_pair(pair, "  ") for pair in call.arguments.items()))
 
 
 def requested_by(requested: CallsRequested) -> str:
     """Who asked for calls without a model, in words."""
     article = "an" if requested.by in ("event", "administrator") else "a"
-    words = f"asked for by {article} {requested.by}"
-    return f"{words} that speaks for the user" if requested.speaks_for else words
+    words = tr("asked for by {article} {requester_why}", article=article, requester_why=Sentence(requested.by))
+    return tr("{words} that speaks for the user", words=words) if requested.speaks_for else words
 
 
 def result_line(result: ToolResult, language: Language = "en") -> Text:
@@ -352,7 +356,7 @@ def result_line(result: ToolResult, language: Language = "en") -> Text:
         return styled((f"{result.error.code}: ", "red"), shorten(text, RESULT_MAX))
     if isinstance(result.structured, dict) and not result.content:
         return Text("  ").join(_pair(pair) for pair in result.structured.items())
-    return styled(shorten(result.text, RESULT_MAX) if result.text else ("(nothing)", "dim"))
+    return styled(shorten(result.text, RESULT_MAX) if result.text else (tr("(nothing)"), "dim"))
 
 
 def failure_text(failure: Failure) -> str:
@@ -379,8 +383,14 @@ def _pair(pair: tuple[str, Json], before: str = "") -> Text:
     return styled((f"{before}{name}=", "dim"), shorten(value_text(value), VALUE_MAX))
 
 
-def run_as_json(result: RunResult, model: str) -> JsonObject:
-    """A run's result as one JSON object: what a program wants to know of it."""
+def run_as_json(result: RunResult, model: str, references: Sequence[QuoteReference]) -> JsonObject:
+    """A run's result as one JSON object: what a program wants to know of it.
+
+    Args:
+        result: of the run.
+        model: the name of the model.
+        references: those of the run, with those of earlier turns that its answer cites again.
+    """
     return {
         "run_id": result.run_id,
         "status": result.status,
@@ -389,7 +399,7 @@ def run_as_json(result: RunResult, model: str) -> JsonObject:
         "stop_reason": result.stop_reason,
         "calls": [call_as_json(call, outcome) for call, outcome in result.calls],
         "pending": [pending_as_json(pending) for pending in result.pending],
-        "references": [to_builtins(each) for call, told in result.calls if (each := reference_of(call, told))],
+        "references": [to_builtins(each) for each in references],
         "steps": result.steps,
         "usage": {"input_tokens": result.usage.input_tokens, "output_tokens": result.usage.output_tokens},
     }

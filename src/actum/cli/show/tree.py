@@ -20,6 +20,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ...core.call import ToolCall
+from ...core.language.sentence import Sentence
 from ...core.message import UserMessage
 from ...core.run.ids import child_id
 from ...core.run.mandate import MandateMade
@@ -56,18 +57,19 @@ from ...journal.timeline import (
     Row,
     Timeline,
 )
+from ..language import tr, tr_message
 from . import moments
 from .terminal import duration, shorten, styled
 from .trace import RESULT_MAX, call_line, requested_by, result_line, value_text
 
 ANSWERED = {
-    "approve": "approved",
-    "deny": "denied",
-    "answer": "answered",
-    "done": "it happened",
-    "not_done": "it did not happen",
-    "retry": "to be made again",
-    "unknown": "nobody knows",
+    "approve": Sentence("approved"),
+    "deny": Sentence("denied"),
+    "answer": Sentence("answered"),
+    "done": Sentence("it happened"),
+    "not_done": Sentence("it did not happen"),
+    "retry": Sentence("to be made again"),
+    "unknown": Sentence("nobody knows"),
 }
 STYLE = {
     "done": "green",
@@ -85,7 +87,7 @@ STYLE = {
 def tree_of(family: Family) -> Tree:
     """The tree of a run, with those of the runs that its calls started."""
     run, timeline = family.run, Timeline(family.entries)
-    status = (f"  {run.status}", STYLE.get(run.status, ""))
+    status = (f"  {tr(run.status)}", STYLE.get(run.status, ""))
     root = styled(
         (run.run_id, "bold"), status, (f"  {moments.shown(run.started)} · {' · '.join(facts(family, timeline))}", "dim")
     )
@@ -98,9 +100,9 @@ def tree_of(family: Family) -> Tree:
     if plan := latest_plan(
         (span.call.name, span.outcome.result) for span in timeline.calls() if span.outcome is not None
     ):
-        tree.add(_line("plan", lines_of(plan), "dim"))
+        tree.add(_line(tr("plan"), lines_of(plan), "dim"))
     problems = problems_of(family)
-    seal = "; ".join(problems) or f"{len(family.entries)} records, chain whole"
+    seal = "; ".join(map(tr_message, problems)) or tr("{count} records, chain whole", count=len(family.entries))
     tree.add(styled((seal, "red" if problems else "dim")))
     return tree
 
@@ -116,14 +118,14 @@ def facts(family: Family, timeline: Timeline) -> Iterator[str]:
     if run.ended is not None:
         yield duration(run.ended - run.started)
     if timeline.waited_s >= 0.001:
-        yield f"{duration(timeline.waited_s)} of it waiting for a person"
+        yield tr("{time} of it waiting for a person", time=duration(timeline.waited_s))
     if run.model:
         yield run.model
     if outcome.calls:
-        failed = f", {outcome.failed_calls} failed" if outcome.failed_calls else ""
-        yield f"{outcome.calls} call{'s' if outcome.calls > 1 else ''}{failed}"
+        calls = tr("{count:call|calls}", count=outcome.calls)
+        yield calls + (tr(", {count} failed", count=outcome.failed_calls) if outcome.failed_calls else "")
     if outcome.tokens:
-        yield f"{outcome.tokens:,} tokens"
+        yield tr("{count:,} tokens", count=outcome.tokens)
 
 
 def belongings(started: Started | None) -> Iterator[str]:
@@ -131,16 +133,16 @@ def belongings(started: Started | None) -> Iterator[str]:
     if started is None:
         return
     if started.conversation:
-        whose = f" of {started.owner or 'nobody'}" if started.owner is not None else ""
-        yield f"conversation {started.conversation}{whose}"
+        whose = "" if started.owner is None else tr(" of {name}", name=started.owner or tr("nobody"))
+        yield tr("conversation {id}", id=started.conversation) + whose
     if started.parent:
-        yield f"part of {started.parent}"
+        yield tr("part of {run}", run=started.parent)
     if started.forked:
-        yield f"branched off from {started.forked} at {started.fork_at}"
+        yield tr("branched off from {run} at {number}", run=started.forked, number=started.fork_at)
     for recalled in started.recalled:
-        yield f"recalled {recalled.id} ({recalled.kind}, {recalled.score:g})"
+        yield tr("recalled {id} ({kind}, {score:g})", id=recalled.id, kind=recalled.kind, score=recalled.score)
     if started.principal:
-        yield f"for {started.principal}"
+        yield tr("for {name}", name=started.principal)
 
 
 class _Branches:
@@ -158,9 +160,9 @@ class _Branches:
         started = self._timeline.started
         for message in started.said if started is not None else ():
             if isinstance(message, UserMessage) and message.source == "memory":
-                self._tree.add(_line("told of earlier turns", message.text, ""))
+                self._tree.add(_line(tr("told of earlier turns"), message.text, ""))
             elif isinstance(message, UserMessage):
-                self._tree.add(_line("question", message.text, "bold cyan"))
+                self._tree.add(_line(tr("question"), message.text, "bold cyan"))
         for gone, rows in groupby(self._timeline.rows, lambda row: isinstance(row, OtherEvent) and row.record is None):
             if gone:
                 self._tree.add(styled((gone_line([row.number for row in rows if isinstance(row, OtherEvent)]), "red")))
@@ -188,28 +190,32 @@ class _Branches:
     def _node(self, node: NodeSpan) -> None:
         """A node of a workflow: its path, where the workflow went on, and its call."""
         left = node.left
-        how = "begun" if left is None else left.error.message if left.error is not None else left.port or left.status
+        how = (
+            tr("begun") if left is None else left.error.message if left.error is not None else left.port or left.status
+        )
         style = "red" if left is not None and left.error is not None else ""
-        branch = self._tree.add(styled(("node ", "dim"), node.path, (f"  {shorten(how, RESULT_MAX)}", style or "dim")))
+        branch = self._tree.add(
+            styled((tr("node "), "dim"), node.path, (f"  {shorten(how, RESULT_MAX)}", style or "dim"))
+        )
         for call in node.calls:
             self._call(branch, call)
 
     def _step(self, step: ModelTurn) -> None:
         reply = step.replied.reply
-        said = f"{len(reply.calls)} call{'s' if len(reply.calls) > 1 else ''}" if reply.calls else "answered"
+        said = tr("{count:call|calls}", count=len(reply.calls)) if reply.calls else tr("answered")
         took = f"  · {duration(step.replied.seconds)}{self._after(step.at)}"
-        branch = self._tree.add(styled(("model ", "dim"), said, (took, "dim")))
+        branch = self._tree.add(styled((tr("model "), "dim"), said, (took, "dim")))
         if reply.reasoning:
-            branch.add(_line("thought", reply.reasoning, "italic dim"))
+            branch.add(_line(tr("thought"), reply.reasoning, "italic dim"))
         if reply.calls and reply.text.strip():
-            branch.add(_line("says", reply.text, ""))
+            branch.add(_line(tr("says"), reply.text, ""))
         for call in step.calls:
             self._call(branch, call)
 
     def _call(self, tree: Tree, call: CallSpan) -> None:
         whole = ""
         if call.begun is not None and call.ended is not None and (len(call.attempts) > 1 or call.questions):
-            whole = f"  · {duration(call.ended - call.begun)} in all"
+            whole = "  · " + tr("{time} in all", time=duration(call.ended - call.begun))
         branch = tree.add(styled(call_line(call.call), (whole, "dim")))
         happened: list[Attempt | InputAsked | Check]
         happened = sorted([*call.checks, *call.questions, *call.attempts], key=lambda each: each.at)
@@ -230,27 +236,27 @@ class _Branches:
     def _check(self, branch: Tree, check: Check) -> None:
         checked = check.checked
         call = call_line(ToolCall("", checked.tool, checked.arguments))
-        shown = branch.add(styled(("looked up first  ", "cyan"), call, (self._after(check.at), "dim")))
+        shown = branch.add(styled((tr("looked up first  "), "cyan"), call, (self._after(check.at), "dim")))
         fault = (f"  {checked.fault}", "red") if checked.fault else ""
         shown.add(styled(result_line(checked.result), fault))
 
     def _attempt(self, branch: Tree, attempt: Attempt, *, is_last: bool) -> None:
         intended = attempt.intended
         if attempt.waited_s:
-            branch.add(styled((f"waited {duration(attempt.waited_s)}", "dim")))
+            branch.add(styled((tr("waited {time}", time=duration(attempt.waited_s)), "dim")))
         for repair in intended.repairs if intended.attempt == 1 else ():
-            branch.add(_line("repaired", repair, "magenta"))
-        which = f"attempt {intended.attempt}  " if intended.attempt > 1 else ""
+            branch.add(_line(tr("repaired"), repair, "magenta"))
+        which = tr("attempt {number}  ", number=intended.attempt) if intended.attempt > 1 else ""
         branch.add(styled((f"{which}{intended.rule}{self._after(attempt.at)}", "dim")))
         if (child := self._children.pop(child_id(intended.key), None)) is not None:
             branch.add(tree_of(child))
         if attempt.settled is not None and attempt.ended is not None:
-            follows = "  another attempt may follow" if is_last else "  another attempt follows"
+            follows = tr("  another attempt may follow") if is_last else tr("  another attempt follows")
             another = "" if attempt.settled.final or attempt.left_unknown else follows
             self._outcome(branch, attempt.settled, f"  · {duration(attempt.ended - attempt.at)}{another}")
 
     def _outcome(self, branch: Tree, outcome: CallCompleted | CallRefused, note: str) -> None:
-        label = ("result  " if outcome.result.error is None else "", "green")
+        label = (tr("result  ") if outcome.result.error is None else "", "green")
         if isinstance(outcome, CallRefused):
             note = f"  · {outcome.rule}" if outcome.rule else ""
         shown = branch.add(styled(label, result_line(outcome.result), (note, "dim")))
@@ -260,31 +266,39 @@ class _Branches:
     def _question(self, branch: Tree, question: InputAsked) -> None:
         asked = question.asked
         note = f"  {asked.id}{self._after(question.at)}"
-        shown = branch.add(_line(f"asked for {asked.kind}", asked.pending.message, "magenta", note))
+        shown = branch.add(
+            _line(tr("asked for {kind_why}", kind_why=Sentence(asked.kind)), asked.pending.message, "magenta", note)
+        )
         for answered, at in question.answers:
-            other = f"  with {value_text(answered.arguments)}" if answered.arguments is not None else ""
-            note = f"{'  for the whole run' if answered.for_run else ''}{other}"
-            note += f"  any {', '.join(answered.free)}" if answered.free else ""
-            note += f"  by {answered.answered_by}  after {duration(at - question.at)}"
-            shown.add(_line(ANSWERED[answered.verdict], answered.text, "magenta", note))
+            note = tr("  for the whole run") if answered.for_run else ""
+            if answered.arguments is not None:
+                note += tr("  with {arguments}", arguments=value_text(answered.arguments))
+            if answered.free:
+                note += tr("  any {names}", names=", ".join(answered.free))
+            note += tr("  by {name}  after {time}", name=answered.answered_by, time=duration(at - question.at))
+            shown.add(_line(tr_message(ANSWERED[answered.verdict]), answered.text, "magenta", note))
 
     def _note(self, note: OtherEvent) -> Text:
         match note.record:
             case ToolsChanged():
-                return styled(("the tools changed", "dim"))
+                return styled((tr("the tools changed"), "dim"))
             case AgentChanged() as record:
-                return _line(f"went on with another agent {record.agent}", ", ".join(record.changed), "red")
+                return _line(
+                    tr("went on with another agent {name}", name=record.agent), ", ".join(record.changed), "red"
+                )
             case MandateMade() as record:
-                return _line("the user asked for", record.line, "", self._after(note.at))
+                return _line(tr("the user asked for"), record.line, "", self._after(note.at))
             case Compacted() as record:
-                return _line("summary of what was before", record.summary, "")
+                return _line(tr("summary of what was before"), record.summary, "")
             case Noted() as record:
-                return _line("noted", self._record_kinds.shown(record), "", self._after(note.at))
+                return _line(tr("noted"), self._record_kinds.shown(record), "", self._after(note.at))
             case Forgotten() as record:
-                return _line("forgotten", record.reason, "red", f"  by {record.by}{self._after(note.at)}")
+                return _line(
+                    tr("forgotten"), record.reason, "red", tr("  by {name}", name=record.by) + self._after(note.at)
+                )
             case Ended() as record:
-                done = "answer" if record.text else "done"
-                label = done if record.status == "done" else f"{record.status} {record.reason}"
+                done = tr("answer") if record.text else tr("done")
+                label = done if record.status == "done" else f"{tr(record.status)} {record.reason}"
                 return _line(label.strip(), record.text, STYLE[record.status], self._after(note.at))
             case TaskQueued() | TaskStarted() | TaskRetrying() | TaskEnded() as record:
                 label, text = task_line(record, note.at)
@@ -298,7 +312,7 @@ class _Branches:
 
 def open_line(run: RunSummary) -> str:
     """What there is to say of a call of this run that has no outcome."""
-    return "under way" if run.status == "running" else "in doubt: nobody knows whether it happened"
+    return tr("under way") if run.status == "running" else tr("in doubt: nobody knows whether it happened")
 
 
 def task_line(record: TaskRecord, at: float) -> tuple[str, str]:
@@ -310,22 +324,25 @@ def task_line(record: TaskRecord, at: float) -> tuple[str, str]:
     """
     match record:
         case TaskQueued():
-            later = f"begins in {duration(record.due - at)}" if record.due > at else ""
-            return "queued as a task", f"{later} {f'again, by {record.by}' if record.by else ''}".strip()
+            later = tr("begins in {time}", time=duration(record.due - at)) if record.due > at else ""
+            again = tr("again, by {name}", name=record.by) if record.by else ""
+            return tr("queued as a task"), f"{later} {again}".strip()
         case TaskStarted():
-            return f"attempt {record.attempt}", f"by {record.worker}" if record.worker else ""
+            by = tr("by {name}", name=record.worker) if record.worker else ""
+            return tr("attempt {number}", number=record.attempt), by
         case TaskRetrying():
-            wait = duration(max(0.0, record.due - at))
-            return f"attempt {record.attempt} failed", f"{record.error}; the next attempt follows in {wait}"
+            wait = tr("the next attempt follows in {time}", time=duration(max(0.0, record.due - at)))
+            return tr("attempt {number} failed", number=record.attempt), f"{tr_message(record.error)}; {wait}"
         case TaskEnded():
-            return f"task {record.state}", record.error
+            state = Sentence(record.state.replace("_", " "))
+            return tr("task {state_why}", state_why=state), tr_message(record.error)
 
 
 def gone_line(numbers: list[int]) -> str:
     """The line for entries that can not be shown."""
     if len(numbers) == 1:
-        return f"record {numbers[0]} was deleted or can not be read"
-    return f"records {numbers[0]} to {numbers[-1]} were deleted or can not be read"
+        return tr("record {number} was deleted or can not be read", number=numbers[0])
+    return tr("records {first} to {last} were deleted or can not be read", first=numbers[0], last=numbers[-1])
 
 
 def _line(label: str, text: str, style: str, note: str = "") -> Text:

@@ -19,16 +19,17 @@ from ...compose.discovery.places import FoundTools, discover
 from ...compose.remote_agents import A2A_SOURCE
 from ...compose.written_settings import remember_tools
 from ...core.clock import SystemClock
+from ...core.errors import UsageError
 from ...core.json import Json, dumps
 from ...protocols.mcp.document import name_for
 from ...protocols.plain_text import shown
-from ...server.api.definitions.bodies import DefinitionVersion, DraftText
+from ...server.api.definitions.bodies import DefinitionChecked, DefinitionPublished, DraftText
 from ...server.api.published import SERVER_OPERATIONS
 from ...toolsets.declared.server import HEADER, SERVER
 from .. import options
 from ..definitions.commands import text_in
 from ..exit_codes import DONE
-from ..language import tr
+from ..language import language, tr
 from ..mcp import commands as mcp
 from ..operated import Operated
 from ..show.terminal import Terminal
@@ -60,7 +61,8 @@ SERVED: Mapping[str, str] = {"server": "url", "agent": "a2a", "document": "opena
 
 
 def publish_found(terminal: Terminal, found: FoundTools, tenant: str, *, yes: bool) -> bool:
-    """Save a place with many tools as the draft of a server, and publish it if a person agrees.
+    """Save a place with many tools as the draft of a server, and publish it if a person agrees. Nobody is asked where
+    the draft could not be published, such as for a place that is reached without https.
 
     Returns:
         Whether it was published.
@@ -87,17 +89,27 @@ def publish_found(terminal: Terminal, found: FoundTools, tenant: str, *, yes: bo
             assert isinstance(draft, DraftText)
             return draft.revision
 
+    async def checked() -> str:
+        async with open_application(settings) as app:
+            found = await operated.ask(app, "checkServer", {"name": name}, {"text": text}, tenant, language=language())
+            assert isinstance(found, DefinitionChecked)
+            return found.problems[0].message if found.problems else ""
+
     async def published(revision: int) -> int:
         async with open_application(settings) as app:
             given: dict[str, Json] = {"revision": revision, "source": found.source[-1_000:]}
             made = await operated.ask(app, "publishServer", {"name": name}, given, tenant)
-            assert isinstance(made, DefinitionVersion)
+            assert isinstance(made, DefinitionPublished)
             return made.number
 
     revision = asyncio.run(saved())
     if not revision:
         terminal.note(tr("There is a server {name} already; it stays as it is.", name=name))
         return False
+    if why := asyncio.run(checked()):
+        raise UsageError(
+            "the draft of the server {name} is kept, and can not be published: {detail}", name=name, detail=why
+        )
     question = f"publish {shown(found.source)} as the server {shown(name)}?  [y]es  [n]o: "
     if not apis.agreed(terminal, question, yes=yes):
         terminal.note(tr("Its draft is kept. To publish it: actum servers publish {name}", name=name))

@@ -19,7 +19,7 @@ from ...compose.written_settings import remember_tools
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject
 from ...core.token_estimate import TOKEN_BYTES
-from ...core.tool import Tool
+from ...core.tool import Tool, innermost
 from ...dialects.api.tool_schema import unsaid
 from ...protocols.plain_text import shown
 from ...runs.given_tools import sort_out
@@ -29,7 +29,7 @@ from ...server.api.tools.kind import OPERATIONS, TOOLS
 from ...toolsets.declared.declaration import declaration_schema
 from ...toolsets.function.function import FunctionTool
 from ...toolsets.http.toolset import ApiToolset
-from ...toolsets.wrappers import innermost, label_problems
+from ...toolsets.wrappers import label_problems
 from .. import loading, options
 from ..conversation.call import find_tool
 from ..definitions.commands import add_definition_commands
@@ -40,6 +40,7 @@ from ..show.terminal import Terminal, said, styled
 from ..show.tool_table import effects, show_tools
 from . import addresses, apis
 from .dialects import as_told
+from .offered import offered_tools
 
 app = typer.Typer(help="List tools, show one, print its schema, check them.", invoke_without_command=True)
 
@@ -50,6 +51,9 @@ app.command("login")(apis.login)
 app.command("logout")(apis.logout)
 add_definition_commands(app, TOOLS, OPERATIONS)
 
+PublishedByFlag = Annotated[
+    str, typer.Option("--tenant", metavar="NAME", help="The tenant whose published tools count too. Default: none.")
+]
 ToolName = Annotated[str, typer.Argument(help="The tool's name.")]
 
 
@@ -64,6 +68,7 @@ def tools(context: typer.Context) -> None:
 def list_tools(
     tools: ToolsFlag = None,
     mcp: McpFlag = None,
+    tenant: PublishedByFlag = "",
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Show what each tool costs the prompt, whole and as it is told.")
     ] = False,
@@ -74,7 +79,7 @@ def list_tools(
     if tokens:
         _show_costs(terminal, _costs(terminal, tools, mcp), as_json=as_json)
         return
-    found = loading.listed_tools(terminal, tools, mcp)
+    found = offered_tools(terminal, tools, mcp, tenant)
     if as_json:
         terminal.json(found)
     else:
@@ -87,11 +92,12 @@ def search_tools(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 12,
     tools: ToolsFlag = None,
     mcp: McpFlag = None,
+    tenant: PublishedByFlag = "",
     as_json: JsonFlag = False,
 ) -> int:
     """Find tools by what they do, as a model finds them. Exit code 1 when there is none."""
     terminal = Terminal()
-    found = asyncio.run(ToolIndex().search(loading.listed_tools(terminal, tools, mcp), said(words), limit))
+    found = asyncio.run(ToolIndex().search(offered_tools(terminal, tools, mcp, tenant), said(words), limit))
     if as_json:
         terminal.json(found)
     elif found:
@@ -102,10 +108,16 @@ def search_tools(
 
 
 @app.command("show")
-def show_tool(name: ToolName, tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False) -> None:
+def show_tool(
+    name: ToolName,
+    tools: ToolsFlag = None,
+    mcp: McpFlag = None,
+    tenant: PublishedByFlag = "",
+    as_json: JsonFlag = False,
+) -> None:
     """Show one tool: what it does, what it takes, what using it does."""
     terminal = Terminal()
-    tool = find_tool(loading.listed_tools(terminal, tools, mcp), name)
+    tool = find_tool(offered_tools(terminal, tools, mcp, tenant), name)
     if as_json:
         terminal.json(tool)
         return
@@ -175,7 +187,10 @@ def lint(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False
 
 
 def _unsaid(what: str) -> str:
-    return f"some APIs can not be told {what}: there the model reads it in words. Calls are checked by the whole schema"
+    return tr(
+        "some APIs can not be told {what}: there the model reads it in words. Calls are checked by the whole schema",
+        what=what,
+    )
 
 
 class ToolCost(msgspec.Struct, frozen=True):

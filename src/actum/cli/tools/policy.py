@@ -33,6 +33,7 @@ from .. import options
 from ..conversation.call import find_tool, read_arguments
 from ..definitions.commands import TenantNameFlag, add_definition_commands
 from ..exit_codes import DONE, FAILED, PAUSED
+from ..language import tr
 from ..options import JournalFlag, JsonFlag, PolicyFlag, ToolsFlag
 from ..show.terminal import (
     Terminal,
@@ -176,7 +177,9 @@ async def _roles_of_keys(settings: Settings) -> frozenset[str]:
 
 
 def _summary(rules: Rules) -> str:
-    return f"{len(rules.rules)} rules, {len(rules.users)} users. Nothing is wrong."
+    return tr(
+        "{rules:rule|rules}, {users:user|users}. Nothing is wrong.", rules=len(rules.rules), users=len(rules.users)
+    )
 
 
 def _show(terminal: Terminal, call: ToolCall, looks: list[Look], decision: Decision) -> None:

@@ -39,15 +39,19 @@ from ...storage.place import open_journal as open_at
 from ...storage.sqlite import copy_database
 from ..features import features_of
 from ..journals import journal_path, read_journal_key
+from ..remote_agents import A2A_SOURCE
 from ..secrets import secret_file
-from ..settings import EVERYDAY, MEMORY, SETTINGS_FILE, Settings, shown_journal
+from ..settings import EVERYDAY, MEMORY, PUBLISHED, SETTINGS_FILE, Settings, shown_journal
+from ..tools import API_SOURCES, BROWSER, KNOWLEDGE
 
 STATE, CONFIG = "state/actum", "config/actum"
 """Where the person's own folders stand in a restored folder: `XDG_STATE_HOME=FOLDER/state`."""
 # The count comes before the file of secrets: it must not be newer than the file.
 _OF_STATE = ("secrets.json.count", "secrets.json", "mcp-approved.json", "a2a-approved.json", "apis", "a2a-tasks")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_BUILT_IN = {EVERYDAY, "none", "code", "mcp", "published"}
+_BUILT_IN = {EVERYDAY, BROWSER, "none", "code", "mcp", "published"}
+_WITHOUT_CODE = (PUBLISHED, KNOWLEDGE, A2A_SOURCE, *API_SOURCES)
+"""How tools begin whose code is not on this machine, or that are in the journal or the folder of states."""
 PROBLEMS_MAX = 5
 
 
@@ -199,9 +203,13 @@ def _apart(settings: Settings, environment: Mapping[str, str], folder: Path) -> 
     for name in sorted(_variables(environment, folder)):
         yield f"the variable {name}"
     sources = (each for table in (settings, *settings.of_agents.values()) for each in table.tools)
-    code = {each if isinstance(each, str) else each.source for each in sources} - _BUILT_IN
+    tools = {each if isinstance(each, str) else each.source for each in sources} - _BUILT_IN
+    code = [each for each in sorted(tools) if not each.startswith(_WITHOUT_CODE)]
     if code:
-        yield f"the code of the tools ({', '.join(sorted(map(str, code)))})"
+        yield f"the code of the tools ({', '.join(code)})"
+    agents = sorted({table.python for table in settings.agents.values() if table.python})
+    if agents:
+        yield f"the code of the agents ({', '.join(agents)})"
     outside = [name for name in _named_files(settings) if not _is_inside(name)]
     if outside:
         yield f"files outside of the folder ({', '.join(outside)})"

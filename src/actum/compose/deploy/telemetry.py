@@ -13,6 +13,7 @@ from ...core.clock import SystemClock
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...policy.record_mask import reader_mask
+from ...runs.other_values import as_seen
 from ...telemetry.exporter import Collector, Outcome, SpanExporter
 from ...telemetry.settings import TelemetryTable
 from ...transport.fetcher import Fetcher
@@ -91,7 +92,8 @@ def open_exporter(
         table,
         SystemClock(),
         count,
-        lambda entries: reader_mask(settings.labels).of_run(entries),  # who reads at the collector, nobody knows
+        # who reads at the collector, nobody knows
+        lambda run_id, entries: as_seen(reader_mask(settings.labels), journal, run_id, entries),
     )
 
 

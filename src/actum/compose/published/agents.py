@@ -19,25 +19,27 @@ from ...agents.declared import AGENT, AgentDefinition, PromptReference, read_age
 from ...agents.identity import Naming
 from ...core.definition import BadText, ReadDefinition, TextProblem
 from ...core.errors import UsageError
+from ...core.identity import Identity
 from ...core.interfaces import Journal, Toolset
 from ...core.model import Model
 from ...core.process.worker_thread import off_loop
-from ...core.stored.definitions import TRIED, draft_tried, no_publication, reference
+from ...core.stored.definitions import TRIED, as_written, draft_tried, no_publication, reference
 from ...core.tool import Tool
 from ...knowledge.browsing.browser import KnowledgeTool
 from ...runs.given_tools import Toolish, sort_out
 from ...server.api.connected import TenantModels
 from ...server.published import OfferedAgent
-from ...toolsets.declared.published import USES
+from ...toolsets.declared.published import KIND
 from ...toolsets.wrappers import Wrapper
 from ..agents import list_tools, make_agent
 from ..models import make_model
 from ..secrets import open_secrets
 from ..settings import Settings
 from ..tools import KNOWLEDGE
+from ..upstreams.named_models import NamedModels
 from ..workflows import meaning_of
 from .prompts import published_prompt
-from .tools import DeclaredTools, opening
+from .tools import DeclaredTools, ForItsUsers, PlacesOfTenant, naming, opening
 
 TENANTS_MAX = 1_000
 """The number of tenants whose published agents are kept open."""
@@ -70,6 +72,7 @@ class DeclaredAgents:
         self.own = own
         self.tools = tools
         self.models = models
+        self.named = NamedModels(settings, tools.environment)
         self.secrets = open_secrets(os.environ)
         self._tenants: dict[str, AgentsOfOne] = {}
         self._models: dict[str, Model] = {}
@@ -92,13 +95,19 @@ class DeclaredAgents:
         Raises:
             BadText: there is none of this name.
         """
+        try:
+            named = self.named.open(name) if name else None
+        except UsageError as error:
+            raise BadText([TextProblem(error.sentence, path="model")]) from None
+        if named is not None:
+            return named
         if self.models is not None:
             connected = await (self.models.named(tenant, name) if name else self.models.default_model(tenant))
             if connected is not None:
                 return connected
         own = {self.settings.model, *(each.model for each in self.settings.of_agents.values())}
         if name and name not in own:
-            known = ", ".join(sorted(own - {""})) or "none by name: leave model out"
+            known = ", ".join(sorted({*own, *self.named.names} - {""})) or "none by name: leave model out"
             raise BadText(
                 [TextProblem(f"there is no model {name[:100]!r} here", hint=f"there is {known}", path="model")]
             )
@@ -121,6 +130,7 @@ class AgentsOfOne:
         self._declared = declared
         self._tenant = tenant
         self._definitions = declared.journal.definitions
+        self._places = PlacesOfTenant(declared.tools, tenant)
         self._made = -1
         self._listed: Mapping[str, OfferedAgent] | None = None
         self._built: dict[tuple[object, ...], Agent[object]] = {}
@@ -146,7 +156,7 @@ class AgentsOfOne:
             UnknownName: there is no such publication.
             BadText: the publication can not be used now.
         """
-        number = began_with[f"{AGENT}/{name}"] if began_with is not None else number
+        number = began_with[f"{AGENT}/{name}"] if began_with is not None and number is None else number
         publication = await self._definitions.published(AGENT, name, number, tenant=self._tenant)
         if publication is None:
             raise no_publication(AGENT, name, number)
@@ -166,19 +176,25 @@ class AgentsOfOne:
         definition = await off_loop(len(draft.text), read_agent, draft.text)
         return await self._agent(definition, {f"{TRIED}{AGENT}/{name}": text}, began_with)
 
-    async def check(self, name: str, text: str, tools: Mapping[str, Tool]) -> ReadDefinition:
+    async def check(self, name: str, text: str, tools: Mapping[str, Tool], who: Identity) -> ReadDefinition:
         """What is in a text that somebody wants to publish; see `TenantAgents.check`.
 
         Raises:
             BadText: something is wrong with it.
         """
         definition = await off_loop(len(text), read_agent, text)
-        named = [each for each in definition.tools if not each.startswith(KNOWLEDGE)]  # a collection may be made later
-        missing = [each for each in named if reference(each)[0] not in tools]
+        told = "there is no tool {!r} here that you may use"
+        missing = [
+            TextProblem(told.format(each[:100]), path=f"tools.{place}")
+            for place, each in enumerate(definition.tools)
+            if not each.startswith(KNOWLEDGE) and reference(each)[0] not in tools  # a collection may be made later
+        ]
         if missing:
-            told = "there is no tool {!r} here that you may use"
-            raise BadText([TextProblem(told.format(each[:100]), path="tools") for each in missing])
+            raise BadText(missing)
         with opening(f"agent {definition.name}", "tools"):
+            for place, written in enumerate(definition.agents):
+                with naming(f"agents.{place}"):
+                    await self._places.check_agent(written, who)
             await self._agent(definition, {})
         return ReadDefinition(name=definition.name, about=definition.description)
 
@@ -188,7 +204,8 @@ class AgentsOfOne:
         declared = self._declared
         instructions, prompt = await self._instructions(definition, began_with)
         toolsets, pinned = await self._tools(definition, began_with)
-        uses = {**uses, **prompt, **pinned}
+        helpers, theirs = await self._agents(definition, began_with)
+        uses = {**uses, **prompt, **pinned, **theirs}
         model = await declared.model(self._tenant, definition.model)
         known = (id(model), *uses.items())
         if began_with is None and known in self._built:
@@ -200,12 +217,13 @@ class AgentsOfOne:
             always=definition.always,
             cite=definition.cite or False,
             limits=definition.limits.within(declared.settings.limits),
+            model_settings=definition.model_settings.over(declared.settings.model_settings),
             **_own_settings(definition),
         )
         made: Agent[object] = make_agent(
             settings,
             model,
-            toolsets,
+            [*toolsets, *helpers],
             journal=declared.journal,
             approver=None,
             name=definition.name,
@@ -253,19 +271,26 @@ class AgentsOfOne:
             if written in names or written in collections:
                 continue
             name, number = reference(written)
-            if began_with is not None:
-                number = began_with.get(USES + name, number)
-            try:
+            with naming(f"tools.{definition.tools.index(written)}"):
                 if await self._is_workflow(written, began_with):
                     tool, used = await self._workflow(written, began_with)
                 else:
                     made = await published.open(name, number, began_with=began_with)
-                    tool, used = _Chosen(made.toolset, {name}), dict(made.uses)
-            except BadText:
-                raise
-            except UsageError as error:
-                raise BadText([TextProblem(str(error), path="tools")]) from None
+                    tool, used = _Chosen(made.toolset, {name}), as_written(made.uses, KIND, name, number)
             found.append(tool)
+            uses |= used
+        return found, uses
+
+    async def _agents(
+        self, definition: AgentDefinition, began_with: Mapping[str, int] | None
+    ) -> tuple[list[Toolset], dict[str, int]]:
+        """The agents that this one may hand tasks to, and the publications that they are."""
+        found: list[Toolset] = []
+        uses: dict[str, int] = {}
+        for place, written in enumerate(definition.agents):
+            with naming(f"agents.{place}"):
+                agent, used = await self._places.agent(written, began_with)
+            found.append(ForItsUsers(agent.as_tool(), agent))
             uses |= used
         return found, uses
 

@@ -16,6 +16,7 @@ from ...core.call import ToolCall, ToolResult
 from ...core.definition import BadText, TextProblem
 from ...core.errors import ActumError, Unavailable, UnknownTool, UsageError
 from ...core.interfaces import Context, Toolset
+from ...core.language.sentence import Sentence
 from ...core.tool import Tool
 from ...core.user import User
 from ...protocols.a2a.remote_agent import RemoteAgent
@@ -92,11 +93,10 @@ class ServersOfTenant:
     async def _check(self, address: str) -> None:
         if address:
             try:
-                await Guard(egress=self._egress).check(address)
+                await Guard(egress=self._egress).is_known(address)  # a name that is not known now may be later
             except AddressRefused as refused:
-                raise BadText([TextProblem(f"the address can not be called: {refused}")]) from None
-            except HttpFailure:
-                pass  # its name is not known now: each call looks again
+                told = Sentence("the address can not be called: {detail}", detail=str(refused))
+                raise BadText([TextProblem(told)]) from None
 
     async def _opened(
         self, definition: ServerDefinition, pinned: Mapping[str, str] | None = None

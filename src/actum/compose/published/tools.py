@@ -7,7 +7,7 @@ it. Code runs in a jail that sees neither the folders nor the variables which th
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
@@ -18,27 +18,30 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from ...agents.agent import Agent
+from ...agents.declared import AGENT
 from ...agents.parts import AgentParts, Completes
 from ...core.call import ToolCall, ToolResult
 from ...core.definition import BadText, TextProblem
-from ...core.errors import UnknownName, UsageError
+from ...core.errors import PermissionDenied, UnknownName, UsageError
 from ...core.identity import Identity
 from ...core.interfaces import Context, Journal, Toolset
 from ...core.json import Json, JsonObject, dumps
-from ...core.stored.definitions import checked_name, reference
+from ...core.language.sentence import Sentence
+from ...core.model import Model
+from ...core.stored.definitions import as_written, checked_name, reference
 from ...core.tool import Effects, Tool
 from ...journal.recording import RunState
 from ...server.api.api import AgentsByName, GivenAgents
-from ...server.published import AgentsOfTenant
+from ...server.api.connected import TenantModels
+from ...server.published import AgentsOfTenant, TenantAgents, agent_tool
 from ...server.workflows import WorkflowsByName
 from ...toolsets.declared.declaration import ToolDeclaration
 from ...toolsets.declared.places import Elsewhere, declared_tool
-from ...toolsets.declared.published import ALL, MadeTool, TenantTools
+from ...toolsets.declared.published import ALL, KIND, MadeTool, TenantTools
 from ...toolsets.http.toolset import ANSWER_BYTES_MAX, ANSWER_S_MAX
 from ...toolsets.wrappers import Wrapper, filtered, labels_of, renamed
 from ...transport.fetcher import Fetcher
 from ...transport.guard import AddressRefused, Guard
-from ...transport.http import HttpFailure
 from ...workflow.workflow import Workflow
 from ..agents import prompt_named
 from ..settings import Settings
@@ -71,6 +74,7 @@ class DeclaredTools:
 
     Attributes:
         published_agents: the published agents of a tenant, which a declaration may name; None for none.
+        models: opens the models that tenants have connected, which the nodes of their workflows may ask; None for none.
     """
 
     def __init__(
@@ -90,12 +94,18 @@ class DeclaredTools:
         self.workflows = workflows
         self.agents = agents
         self.published_agents: AgentsOfTenant | None = None
+        self.models: Callable[[], TenantModels] | None = None
         self.egress = open_egress(settings, environment)
         self.guard = Guard(egress=self.egress)  # no address is named by a person here
         self.fetcher = Fetcher(self.guard, bytes_max=ANSWER_BYTES_MAX, seconds_max=ANSWER_S_MAX)
         own = settings.sandbox.jail(folder)
         self.jail = structs.replace(own, read=(), write=(), environment={})
         self._tenants: dict[str, TenantTools] = {}
+        workflows.call_published(self.calls_of)
+
+    def calls_of(self, tenant: str) -> CallsOfTenant:
+        """What the nodes of a tenant's workflows may call of what the tenant has published."""
+        return CallsOfTenant(self, tenant)
 
     def of(self, tenant: str) -> TenantTools:
         """The published tools of a tenant."""
@@ -156,6 +166,7 @@ class DeclaredTools:
             raise UnknownName("nothing is published here")
         number = began_with.get(named, number) if began_with is not None else number
         workflow = await published.open(name, number, began_with=began_with)
+        _check_no_circle(workflow.uses)
         return workflow, {named: workflow.version, **workflow.uses}
 
     async def workflow_of_run(self, workflow: Workflow, run_id: str, context: Context) -> Workflow:
@@ -212,30 +223,51 @@ class PlacesOfTenant:
         assert not isinstance(made, Tool), "a declaration without a place is published by nobody"
         return MadeTool(made)
 
-    async def check(self, declaration: ToolDeclaration, who: Identity) -> None:
-        """Whether the address of the place may be reached, and whether the publisher may use what the place names.
+    async def check(self, declaration: ToolDeclaration, who: Identity) -> tuple[Sentence | str, ...]:
+        """Whether the address of the place may be reached, and whether the publisher may use what the place names; see
+        `DeclaredPlaces.check`.
 
         Raises:
             BadText: it may not, or they may not.
         """
         if declaration.http is not None:
-            address = urlsplit(declaration.http.url)
-            try:
-                await self._declared.guard.check(f"{address.scheme}://{address.netloc}")
-            except AddressRefused as refused:
-                raise BadText([TextProblem(f"the address can not be called: {refused}", path="http.url")]) from None
-            except HttpFailure:
-                pass  # its name is not known now: each call looks again
+            return await self._check_address(declaration.http.url)
         named = declaration.workflow or declaration.agent
         if named is None:
-            return
+            return ()
+        if declaration.agent is not None:
+            with naming("agent"):
+                await self.check_agent(declaration.agent, who)
+        elif not who.may_use("agent", reference(named)[0]):
+            raise _missing(declaration, f"there is no workflow {reference(named)[0]!r} here that you may use")
+        return ()
+
+    async def _check_address(self, url: str) -> tuple[Sentence | str, ...]:
+        """Whether an address may be called; what the publisher is told where its name is not known now."""
+        address = urlsplit(url)
+        try:
+            is_known = await self._declared.guard.is_known(f"{address.scheme}://{address.netloc}")
+        except AddressRefused as refused:
+            told = Sentence("the address can not be called: {detail}", detail=str(refused))
+            raise BadText([TextProblem(told, path="http.url")]) from None
+        if is_known:
+            return ()
+        remark = Sentence(
+            "the name of the host {host!r} is not known now: calls of the tool fail until it is",
+            host=(address.hostname or "")[:100],
+        )
+        return (remark,)
+
+    async def check_agent(self, named: str, who: Identity) -> None:
+        """Whether the publisher of a text may use an agent that the text names.
+
+        Raises:
+            UsageError: there is no such agent, or none that they may use.
+        """
         name = reference(named)[0]
-        may = who.may_use("agent", name)
-        if may and declaration.agent is not None:
-            agent, _ = await self._agent(declaration.agent, None)
-            may = agent.is_for(who.principal, who.roles)
-        if not may:
-            raise _missing(declaration, f"there is no {declaration.place} {name!r} here that you may use")
+        agent, _ = await self.agent(named, None)
+        if not (who.may_use("agent", name) and agent.is_for(who.principal, who.roles)):
+            raise UnknownName("there is no agent {name!r} here that you may use", name=name)
 
     def _function(self, spec: str) -> Callable[..., object]:
         """The function that `package.module:function` names, of a module that the operator allows.
@@ -251,7 +283,7 @@ class PlacesOfTenant:
         try:
             found = load_object(spec)
         except UsageError as error:
-            raise BadText([TextProblem(str(error), path="module")]) from None
+            raise BadText([TextProblem(error.sentence, path="module")]) from None
         if not callable(found) or isinstance(found, type) or name.startswith("_"):
             raise BadText([TextProblem(f"{spec} is {kind_of(found)}, and no function", path="module")])
         if not _is_allowed(str(getattr(inspect.unwrap(found), "__module__", "")), allowed):
@@ -301,8 +333,12 @@ class PlacesOfTenant:
         assert not isinstance(made_tool, Tool)
         return MadeTool(made_tool, made.uses, is_kept=False)
 
-    async def _agent(self, named: str, began_with: Mapping[str, int] | None) -> tuple[Agent[object], dict[str, int]]:
+    async def agent(self, named: str, began_with: Mapping[str, int] | None) -> tuple[Agent[object], dict[str, int]]:
         """An agent of the settings, or a published one, and the publications that it stands for.
+
+        Args:
+            named: its name; `books@3` for a version of a published one.
+            began_with: as for `DeclaredPlaces.make`.
 
         Raises:
             UsageError: there is none, or it can not be used now.
@@ -313,17 +349,13 @@ class PlacesOfTenant:
                 raise UnknownName("the agents of the settings have no versions: write agent: {name}", name=name)
             return shared.agents.get(name), {}
         agent = await shared.published_agents(self._tenant).open(name, began_with, number=number)
-        return agent, dict(agent.runner.uses)
+        return agent, as_written(agent.runner.uses, AGENT, name, number)
 
     async def _of_agent(
         self, declaration: ToolDeclaration, named: str, began_with: Mapping[str, int] | None
     ) -> MadeTool:
-        try:
-            agent, uses = await self._agent(named, began_with)
-        except BadText:
-            raise
-        except UsageError as error:
-            raise _missing(declaration, str(error)) from None
+        with naming("agent"):
+            agent, uses = await self.agent(named, began_with)
         does: frozenset[Effects] | None = frozenset()
         settings = self._declared.settings
         whole: AgentParts = agent
@@ -332,12 +364,105 @@ class PlacesOfTenant:
             whole = await completes(agent, self._tenant, None)
         for tool in await whole.list_tools():
             does = None if does is None or tool.effects is None else does | tool.effects
-        toolset = agent.as_tool(declaration.name, declaration.description)
+        toolset: Toolset = ForItsUsers(agent.as_tool(declaration.name, declaration.description), agent)
         names = {name for name, _ in _properties(declaration)}
         toolset = _AsTask(toolset) if names and TASK not in names else toolset
         made = declared_tool(declaration, elsewhere=Elsewhere(toolset, does))
         assert not isinstance(made, Tool)
         return MadeTool(made, uses, is_kept=False)
+
+
+class CallsOfTenant:
+    """The published tools and agents of a tenant, and its models, for the nodes of its workflows; see `PublishedCalls`.
+
+    Args:
+        declared: what all tenants share.
+        tenant: the tenant.
+    """
+
+    def __init__(self, declared: DeclaredTools, tenant: str) -> None:
+        self._declared = declared
+        self._tenant = tenant
+
+    async def publications_made(self) -> int:
+        """How often a tool or an agent was published, or taken out of use."""
+        agents = await self._declared.journal.definitions.publications_made(AGENT, tenant=self._tenant)
+        return agents + await self._declared.of(self._tenant).publications_made()
+
+    async def listed(self) -> Sequence[Tool]:
+        """The definitions of those in use."""
+        tools = {name: each.tool for name, each in (await self._declared.of(self._tenant).listed()).items()}
+        own = self._agents()
+        agents = await own.listed() if own is not None else {}
+        return [*tools.values(), *(agent_tool(name, each.description) for name, each in agents.items())]
+
+    async def open(self, name: str, began_with: Mapping[str, int] | None) -> tuple[Toolset, Mapping[str, int]] | None:
+        """A tool or an agent; see `PublishedCalls.open`.
+
+        Raises:
+            UsageError: it can not be used now.
+        """
+        tools = self._declared.of(self._tenant)
+        plain, number = reference(name) if "@" in name else (name, None)
+        known = plain if began_with is None else name  # a run has a version that is named under that name
+        try:
+            if await tools.has(known, began_with):
+                made = await tools.open(plain, number, began_with=began_with)
+                return filtered(plain, made.toolset), as_written(made.uses, KIND, plain, number)
+            if await self._has_agent(known, began_with):
+                agent, uses = await PlacesOfTenant(self._declared, self._tenant).agent(name, began_with)
+                return ForItsUsers(agent.as_tool(), agent), uses
+        except UnknownName:
+            if began_with is not None or number is not None:
+                raise
+        return None  # or taken out of use since the list was read
+
+    async def model_names(self) -> Sequence[str]:
+        """The names of the models that the tenant has connected."""
+        models = self._declared.models
+        return [row.name for row in await models().rows(self._tenant)] if models is not None else ()
+
+    async def model(self, name: str) -> Model | None:
+        """The model that the tenant has connected under a name; see `PublishedCalls.model`.
+
+        Raises:
+            UsageError: the model can not be asked now.
+        """
+        models = self._declared.models
+        return await models().named(self._tenant, name) if models is not None else None
+
+    def _agents(self) -> TenantAgents | None:
+        of = self._declared.published_agents
+        return of(self._tenant) if of is not None else None
+
+    async def _has_agent(self, name: str, began_with: Mapping[str, int] | None) -> bool:
+        own = self._agents()
+        if own is None or name in self._declared.agents.names:
+            return False
+        return f"{AGENT}/{name}" in began_with if began_with is not None else name in await own.listed()
+
+
+class ForItsUsers(Wrapper):
+    """An agent as a tool: it does nothing for a user who may not use the agent."""
+
+    def __init__(self, toolset: Toolset, agent: AgentParts) -> None:
+        self._agent = agent
+        super().__init__(toolset)
+
+    @property
+    def ends_when_cancelled(self) -> bool:
+        """As `AgentTool`: the run of the agent writes down itself how it ended."""
+        return True
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Hand the task over.
+
+        Raises:
+            PermissionDenied: the user may not use the agent.
+        """
+        if not self._agent.is_for(context.principal, context.roles):
+            raise PermissionDenied("The agent {agent!r} is not for this user. Nothing was done.", agent=call.name)
+        return await super().execute(call, context)
 
 
 class _AsTask(Wrapper):
@@ -346,6 +471,24 @@ class _AsTask(Wrapper):
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Hand the task over."""
         return await super().execute(structs.replace(call, arguments={TASK: dumps(call.arguments)}), context)
+
+
+@contextmanager
+def naming(place: str) -> Iterator[None]:
+    """A block in which something is opened that a text names: what is wrong with it is wrong with the text.
+
+    Args:
+        place: the field of the text.
+
+    Raises:
+        BadText: there is no such thing, or it can not be used now.
+    """
+    try:
+        yield
+    except BadText:
+        raise
+    except UsageError as error:
+        raise BadText([TextProblem(error.sentence, path=place)]) from None
 
 
 @contextmanager
@@ -369,6 +512,16 @@ def opening(what: str, place: str) -> Iterator[None]:
         yield
     finally:
         _opened.reset(token)
+
+
+def _check_no_circle(uses: Mapping[str, int]) -> None:
+    """Raises:
+    UsageError: a workflow that an agent or a tool names calls that agent or tool itself.
+    """
+    below = {each.partition("@")[0] for each in uses}
+    again = next((each for each in _opened.get() if each.replace(" ", "/", 1) in below), None)
+    if again is not None:
+        raise UsageError("nothing stands for itself: {line}", line=" > ".join([*_opened.get(), again])[:1_000])
 
 
 class _AsSkill(Wrapper):

@@ -16,13 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from .sentence import Sentence
+from .sentence import COUNTED, Sentence
 
 log = logging.getLogger("actum")
 
 Language = Literal["en", "zh"]
 
-Context = Literal["", "expected", "help", "message", "reason", "finding", "waiting"]
+Context = Literal["", "expected", "help", "hint", "message", "reason", "waiting"]
 """What a text is, as `msgctxt` of the catalogue: the same English may need other words there."""
 
 CATALOGUE = Path(__file__).parents[2] / "locale" / "zh.po"
@@ -37,6 +37,15 @@ _ENTRY = re.compile(r'^(?:msgctxt ((?:".*"\n)+))?msgid ((?:".*"\n)+)msgstr ((?:"
 _FIELD = re.compile(r"\{(\w+)[^{}]*\}")
 _SENTENCE = "why"
 """How the name of a value ends that is a sentence, and has to be Chinese too."""
+_DETAIL = "detail"
+"""How the name of a value ends that a library may have said: where the value has no Chinese, it is told as it is, and
+the sentence around it in Chinese."""
+_CONTEXTS: Mapping[str, Context] = {
+    "hint_why": "hint",
+    "hint_detail": "hint",
+    **dict.fromkeys(("expected_detail", "kinds_detail", "wanted_detail"), "expected"),
+}
+"""What a value is, by its name: what would be right, such as `write url`, or what a schema expects."""
 
 
 @cache
@@ -109,21 +118,34 @@ def accepted(header: str) -> Language:
 
 def template_pattern(english: str) -> re.Pattern[str]:
     """The pattern of all messages that a template makes."""
-    pieces = _FIELD.split(english)  # text and names of fields by turns
+    pieces = _FIELD.split(COUNTED.sub("{\\1} \0\\2|\\3\0", english))  # text and names of fields by turns
     made = [
-        re.escape(piece) if at % 2 == 0 else f"(?P={piece})" if piece in pieces[1:at:2] else f"(?P<{piece}>.+?)"
+        _pattern_of_text(piece) if at % 2 == 0 else f"(?P={piece})" if piece in pieces[1:at:2] else f"(?P<{piece}>.+?)"
         for at, piece in enumerate(pieces)
     ]
     return re.compile("".join(made), re.DOTALL)
+
+
+def _pattern_of_text(text: str) -> str:
+    """The pattern of what stands between the fields of a template; between two zeros are the two forms of a noun."""
+    forms = text.split("\0")
+    return "".join(
+        re.escape(each) if at % 2 == 0 else f"(?:{'|'.join(re.escape(form) for form in each.split('|'))})"
+        for at, each in enumerate(forms)
+    )
 
 
 def _value(name: str, value: object) -> object:
     """A value of a sentence: one that is a sentence itself in Chinese, or None where it has none."""
     inner = getattr(value, "sentence", value)  # of an error of ours
     if isinstance(inner, Sentence):
-        return chinese(inner, "message")
+        told = chinese(inner, _CONTEXTS.get(name, "message"))
+        return str(inner) if told is None and name.endswith(_DETAIL) else told
+    context = _CONTEXTS.get(name, "message")
+    if name.endswith(_DETAIL):
+        return chinese(str(value), context) or value
     if isinstance(value, BaseException) or name.endswith(_SENTENCE):
-        return chinese(str(value), "message")
+        return chinese(str(value), context)
     return value
 
 
@@ -135,13 +157,19 @@ def _matched(message: str, context: Context, depth: int) -> str | None:
         found = pattern.fullmatch(message)
         if found is None:
             continue
-        values = {
-            name: _matched(value, "message", depth + 1) if name.endswith(_SENTENCE) else value
-            for name, value in found.groupdict().items()
-        }
+        values = {name: _part(name, value, depth + 1) for name, value in found.groupdict().items()}
         if None not in values.values():
             return filled(template, values)
     return None
+
+
+def _part(name: str, value: str, depth: int) -> str | None:
+    """A value of a finished message: one that is a sentence itself in Chinese, or None where it has none."""
+    if not name.endswith((_SENTENCE, _DETAIL)):
+        return value
+    context = _CONTEXTS.get(name, "message")
+    told = catalogue().get((context, value)) or _matched(value, context, depth)
+    return value if told is None and name.endswith(_DETAIL) else told
 
 
 def filled(template: str, values: Mapping[str, object]) -> str | None:

@@ -79,6 +79,17 @@ def claim_of_cancel(run_id: str) -> str:
     return f"cancel {run_id}"
 
 
+def claim_of_end(run_id: str) -> str:
+    """The name that a process claims while it breaks off an attempt at a task and puts the reason on record.
+
+    Between the two nobody drives the run, and no other process may take the attempt for a lost one.
+
+    >>> claim_of_end("run_1")
+    'end run_1'
+    """
+    return f"end {run_id}"
+
+
 _VARIABLES = "variables of "
 _CONVERSATION = "conversation "
 """No id of a run holds a space."""

@@ -189,6 +189,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
             the name as it is written, such as `price` or `price@3`. The run goes on with these. A run that calls a
             published workflow as a tool, or whose agent stands for one, has the number of this workflow as the first.
             Other kinds are named: `tool/weather_api`, `agent/helper`, `prompt/desk`.
+        uses_kept: the digest under which the journal keeps the published tools of `uses` where they are very many: see
+            `journal.kept_uses`.
         variables: the variables of the conversation as they were when this run of a workflow began, by their names.
         variables_kept: the digest under which the journal keeps variables that are larger than
             `NODE_VALUE_BYTES_MAX`.
@@ -243,6 +245,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     given_by: Source = "user"
     version: int = 0
     uses: dict[str, int] = {}
+    uses_kept: str = ""
     variables: dict[str, Remembered] = {}
     variables_kept: str = ""
     open_runs: tuple[str, ...] = ()
@@ -317,15 +320,15 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True,
     """The model answered.
 
     Attributes:
-        intention: digest of what it was asked, compared when the run is replayed. In a run of a workflow, the number of
-            the `NodeBegan` whose node asked.
-        reply: what it said.
-        seconds: how long it took.
+        intention: digest of what the model was asked, compared when the run is replayed. In a run of a
+            workflow, the number of the `NodeBegan` whose node asked.
+        reply: the answer of the model.
+        seconds: how long the model took.
         elapsed: seconds since the run began.
-        cost: what it cost, by the prices of then.
-        left_out: so many messages of the conversation's beginning, behind the instructions and a summary, the
-            model was not told, since all of it was too long for the model.
-        clipped: of each tool result it was told at most so many characters, for the same reason; 0 for all.
+        cost: the cost of the answer, by the prices of then.
+        left_out: how many messages at the beginning of the conversation, behind the instructions and a summary, the
+            model was not told, because the conversation was too long for the model.
+        clipped: the most characters of each tool result that the model was told, for the same reason; 0 for all.
         hidden: the digest of the secret values that were taken out of this record; empty where there were none. See
             `core.secret_values`, and `Journal.hide`.
         demanded: the model was to call a tool, by the run's `tool_choice`. A reply without a call disobeyed.
@@ -353,7 +356,7 @@ task: see `HandedOver`."""
 
 
 TITLE_MAX = 500
-"""So many characters of calls stand in the list of runs."""
+"""The most characters of calls that stand in the list of runs."""
 
 
 class CallsRequested(Struct, frozen=True, tag="calls_requested", omit_defaults=True):
@@ -431,7 +434,7 @@ class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=Tru
     Attributes:
         detail: for people and the audit: where in a tool's code it failed; never told to a model.
         final: False when another attempt follows.
-        shown: so many bytes of its text the model is shown; 0 for all.
+        shown: how many bytes of the result's text the model is shown; 0 for all.
         used: what the call has used up by now, all attempts together: an agent that it started, or its tool's cost.
         opened_outside: files that exist and that a program tried to open outside its jail while the call was under way.
             The jail let the program open none of these. Each stands in one record of a run. A sentence in brackets
@@ -461,13 +464,13 @@ class CallRefused(Struct, frozen=True, tag="call_refused", omit_defaults=True):
 
 
 class PrecheckDone(Struct, frozen=True, tag="precheck_done", omit_defaults=True):
-    """A rule wanted something looked up before a call: it was, by a tool that only reads.
+    """A rule required a check before a call, and a tool that only reads has made the check.
 
     Attributes:
-        cause, index: the call that it was looked up for.
-        tool: the name of the tool that was asked, by the policy and not by the model.
-        arguments: what it got.
-        result: what came back.
+        cause, index: the call that was checked.
+        tool: the name of the tool that made the check, for the policy and not for the model.
+        arguments: the arguments of the tool.
+        result: the result of the tool.
         fault: what speaks against the call; empty when nothing does. Never told to a model.
         rule: the rule that wanted it.
         elapsed: as in `ModelReplied`.
@@ -484,9 +487,9 @@ class PrecheckDone(Struct, frozen=True, tag="precheck_done", omit_defaults=True)
 
 
 Verdict = Literal["approve", "deny", "answer", "cancel", "done", "not_done", "retry", "unknown"]
-"""`approve` and `deny` answer an approval, `answer` a question or a result, and what a running tool asks for, which
-can also be denied or put aside with `cancel`; the others a doubt: it happened, it did not, make the call again, nobody
-can tell."""
+"""`approve` and `deny` answer an approval. `answer` answers a question, gives a result, or answers a running
+tool, whose question can also be denied, or put aside with `cancel`. The others answer a doubt about a call: it
+happened, it did not happen, make it again, nobody can tell."""
 
 
 class InputRequested(Struct, frozen=True, tag="input_requested", omit_defaults=True):
@@ -636,7 +639,7 @@ class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
 
     Attributes:
         summary: in whose place it stands.
-        keep: so many of the latest runs before stay as they are.
+        keep: how many of the latest runs before stay as they are.
     """
 
     summary: str
@@ -648,7 +651,7 @@ class ConversationRead(Struct, frozen=True, kw_only=True, tag="conversation_read
     `Started`, which was written when the run was queued.
 
     Attributes:
-        previous, seen, open_runs, variables, variables_kept: as in `Started`.
+        previous, seen, open_runs, variables, variables_kept, labels_seen: as in `Started`.
     """
 
     previous: str = ""
@@ -656,6 +659,7 @@ class ConversationRead(Struct, frozen=True, kw_only=True, tag="conversation_read
     open_runs: tuple[str, ...] = ()
     variables: dict[str, Remembered] = {}
     variables_kept: str = ""
+    labels_seen: tuple[str, ...] = ()
 
 
 class Noted(Struct, frozen=True, tag="noted", omit_defaults=True):

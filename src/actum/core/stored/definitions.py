@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -27,9 +27,11 @@ KindName: TypeAlias = str
 TEXT_BYTES_MAX = 1_000_000
 """The most bytes of a text, in UTF-8."""
 NAMES_MAX = 10_000
-"""The most names of one tenant, of all kinds together."""
+"""The most names of one kind that a tenant has."""
 PUBLICATIONS_MAX = 10_000
 """The most publications under one name."""
+CHANGES_MAX = 200
+"""The most changes of drafts that are told at once."""
 DEFINITIONS_BYTES_MAX = 256 * 1024 * 1024
 """The most bytes of all drafts and publications of one tenant together."""
 
@@ -117,6 +119,25 @@ class ListedDefinition(Struct, frozen=True, kw_only=True):
     changed: bool
     at: float
     by: str = ""
+
+
+class DraftChange(Struct, frozen=True, kw_only=True):
+    """The latest change of a draft.
+
+    Attributes:
+        kind, name: what the draft is, and what it is called.
+        number: counts the changes of all drafts of the tenant.
+        revision: the revision of the draft; of a draft that was deleted the last revision.
+        by: who changed the draft.
+        is_gone: whether the draft was deleted.
+    """
+
+    kind: KindName
+    name: str
+    number: int
+    revision: int
+    by: str = ""
+    is_gone: bool = False
 
 
 class Canary(Struct, frozen=True):
@@ -281,7 +302,7 @@ class Definitions(Protocol):
         """
 
     async def delete_draft(
-        self, kind: KindName, name: str, *, revision: int | None = None, tenant: str = ""
+        self, kind: KindName, name: str, *, revision: int | None = None, tenant: str = "", by: str = ""
     ) -> DefinitionDraft:
         """Delete a draft that is not in use. Its publications stay, and `rollback` makes a draft again.
         The revision of a later draft is none that this draft had.
@@ -290,6 +311,7 @@ class Definitions(Protocol):
             kind, name: which draft.
             revision: the revision that the caller has looked at; None for whatever the draft is now.
             tenant: whose definitions are meant.
+            by: who deletes.
 
         Returns:
             The draft as it was.
@@ -394,7 +416,9 @@ class Definitions(Protocol):
         """
 
     async def mentioning(self, kind: KindName, word: str, *, tenant: str = "") -> list[Publication]:
-        """The publications in use whose texts may have a word: all that have it, and perhaps others."""
+        """The publications in use or tried on a share of the users, whose texts may have a word: all that have it, and
+        perhaps others.
+        """
 
     async def versions(self, kind: KindName, name: str, *, tenant: str = "") -> list[PublishedVersion]:
         """The publications of a name, the latest first."""
@@ -405,8 +429,20 @@ class Definitions(Protocol):
     async def in_use(self, kind: KindName, *, tenant: str = "") -> list[PublicationInUse]:
         """The publications in use, in the order of the names. No text is read."""
 
+    async def in_use_everywhere(self) -> list[tuple[str, KindName, str]]:
+        """The tenant, the kind and the name of all that is in use, for the operator of the machine."""
+
     async def line_in_use(self, kind: KindName, name: str, *, tenant: str = "") -> PublicationInUse | None:
         """The same of one name; None where none is in use."""
+
+    async def drafts_changed(self, behind: int | None, *, tenant: str = "") -> list[DraftChange]:
+        """The drafts that were changed behind a number, each with its latest change, in the order of the changes; of
+        more than `CHANGES_MAX` the latest. Read in the same time however many drafts there are.
+
+        Args:
+            behind: the `number` of a change; None for the latest change alone.
+            tenant: whose definitions are meant.
+        """
 
     async def publications_made(self, kind: KindName, *, tenant: str = "") -> int:
         """How often something was published, tried on users, or taken out of use. While the number stays, `in_use`
@@ -426,6 +462,22 @@ def reference(text: str) -> tuple[str, int | None]:
     if found is None:
         raise UsageError("{text!r:.140} names no publication: write name, or name@3", text=text)
     return checked_name(found[1]), int(found[2]) if found[2] else None
+
+
+def as_written(uses: Mapping[str, int], kind: KindName, name: str, number: int | None) -> dict[str, int]:
+    """What a tool or an agent uses, for a text that names a version: `tool/orders@3`. So the text may use another
+    version of the same name, by way of something else that it names.
+
+    Args:
+        uses: as in `Started.uses`, with the tool or agent itself.
+        kind, name: which tool or agent.
+        number: the version that the text names; None for none.
+
+    >>> as_written({"tool/orders": 3, "prompt/desk": 1}, "tool", "orders", 3)
+    {'tool/orders@3': 3, 'prompt/desk': 1}
+    """
+    own = f"{kind}/{name}"
+    return {f"{own}@{number}" if number and key == own else key: each for key, each in uses.items()}
 
 
 def checked_name(name: str) -> str:
@@ -508,7 +560,7 @@ def check_definition_quota(names: int, publications: int, size: int) -> None:
     """Check that a tenant stays within its limits.
 
     Args:
-        names: the number of names of this tenant.
+        names: the number of names of this tenant, of one kind.
         publications: the number of publications of one name.
         size: the number of bytes of this tenant.
 
@@ -517,8 +569,8 @@ def check_definition_quota(names: int, publications: int, size: int) -> None:
     """
     if names > NAMES_MAX or publications > PUBLICATIONS_MAX or size > DEFINITIONS_BYTES_MAX:
         raise TooManyDefinitions(
-            "there is no room for this definition: {most} names, {publications_max} publications of a name and "
-            "{bytes_max} bytes are the limit of a tenant",
+            "there is no room for this definition: {most} names of a kind, {publications_max} publications of a name "
+            "and {bytes_max} bytes are the limit of a tenant",
             most=NAMES_MAX,
             publications_max=PUBLICATIONS_MAX,
             bytes_max=DEFINITIONS_BYTES_MAX,

@@ -34,6 +34,9 @@ class HeldRuns(Protocol):
     async def is_on(self) -> bool:
         """Whether the journal was held, and not all of it was released."""
 
+    async def since(self) -> float | None:
+        """When the journal was held, in seconds since 1970; None where it is not held, or all of it was released."""
+
     async def which(self, run_ids: Sequence[str]) -> set[str]:
         """Those of these runs that are held."""
 

@@ -208,11 +208,15 @@ class KeyStore(Protocol):
             JournalError: the key can not be read.
         """
 
-    def changes(self) -> int | None:
+    def changes(self, age_s: float = 0.0) -> int | None:
         """A number that is another number as soon as a key was added or revoked, whichever process did so.
 
         Reading it is cheap, so code that checks a key reads this number first. None while it is unknown whether the
         number is the latest; then ask with `find`.
+
+        Args:
+            age_s: a number that was read within these seconds will do, which is cheaper still. What was added or
+                revoked by this very object always counts at once.
 
         Raises:
             JournalError: the store of the keys is gone, so that no key can be checked.

@@ -6,12 +6,13 @@ sequence of records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Literal, Protocol, get_args
 
 from msgspec import Struct
 
+from ..errors import ContextOverflow, ModelError, ModelGarbled
 from ..trace import trace_id
 
 PassedEnd = Literal["answered", "refused", "broke_off", "client_left"]
@@ -24,6 +25,31 @@ Trouble = Literal["unreachable", "trouble", "rate_limit", "garbled", "key", "unk
 of its API; the upstream does not accept the key of this server; it knows no such model; the conversation is too long
 for its model."""
 ALL_TROUBLE: tuple[Trouble, ...] = get_args(Trouble)
+_BY_STATUS: Mapping[int, Trouble] = {
+    401: "key",
+    402: "key",
+    403: "key",
+    404: "unknown_model",
+    408: "trouble",
+    425: "trouble",
+    429: "rate_limit",
+}
+
+
+def trouble_of(error: ModelError, status: int | None) -> Trouble | None:
+    """Why an upstream has given no answer; None where the request itself is wrong, so that no other upstream is asked.
+
+    Args:
+        error: what was raised.
+        status: the HTTP status of its answer; None where none came.
+    """
+    if isinstance(error, ContextOverflow):
+        return "context"
+    if status is None:
+        return "garbled" if isinstance(error, ModelGarbled) else "unreachable"
+    if status < 400:
+        return "garbled"
+    return _BY_STATUS.get(status, "trouble" if status >= 500 else None)
 
 
 class PassedRequest(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from math import log
 from msgspec import Struct
 
 from ..errors import JournalError, UsageError
-from ..stores import Table, Transaction
+from ..stores import AMONG_MAX, Table, Transaction, Value
 
 ITEMS_OF_ROW = 1 << 12
 WEIGHT_MAX = (1 << 6) - 1
@@ -243,16 +243,36 @@ class WordIndex:
         self, transaction: Transaction, space: Space, changes: _Changes, totals: tuple[int, int, int], first: int
     ) -> None:
         """Change the rows of terms, and the totals; items from the number `first` on are new, and have no rows yet."""
+        known = self._known(transaction, space, [key for key in changes if key[1] * ITEMS_OF_ROW < first])
+        new = [IndexedTerm(space.principal, space.name, "", 0, _TOTALS.pack(*totals))]
         for (term, part), changed in changes.items():
-            is_new = part * ITEMS_OF_ROW >= first
-            row = None if is_new else transaction.get(self.terms, space.principal, space.name, term, part)
-            items = _changed(b"" if row is None else row.items, changed)
-            new = IndexedTerm(space.principal, space.name, term, part, items)
+            items = _changed(known.get((term, part), b""), changed)
+            row = IndexedTerm(space.principal, space.name, term, part, items)
             if items:
-                transaction.put(self.terms, new)
+                new.append(row)
             else:
-                transaction.delete(self.terms, {name: getattr(new, name) for name in self.terms.key})
-        transaction.put(self.terms, IndexedTerm(space.principal, space.name, "", 0, _TOTALS.pack(*totals)))
+                transaction.delete(self.terms, {name: getattr(row, name) for name in self.terms.key})
+        transaction.put_all(self.terms, new)
+
+    def _known(
+        self, transaction: Transaction, space: Space, keys: Iterable[tuple[str, int]]
+    ) -> dict[tuple[str, int], bytes]:
+        """The rows that there are of some terms and parts. Many are read at once."""
+        found: dict[tuple[str, int], bytes] = {}
+        by_part: dict[int, list[str]] = {}
+        for term, part in keys:
+            by_part.setdefault(part, []).append(term)
+        for part, terms in by_part.items():
+            where: dict[str, Value | tuple[Value, ...]] = {
+                "principal": space.principal,
+                "space": space.name,
+                "part": part,
+            }
+            for at in range(0, len(terms), AMONG_MAX):
+                some = tuple(terms[at : at + AMONG_MAX])
+                for row in transaction.find(self.terms, where={**where, "term": some}):
+                    found[row.term, part] = row.items
+        return found
 
 
 def _changed(items: bytes, changed: Mapping[int, int]) -> bytes:

@@ -19,6 +19,7 @@ from ...core.errors import (
     ModelUnavailable,
 )
 from ...core.json import DEPTH_MAX, Json, JsonProblem, dumps, is_too_deep, may_be_deep, parse
+from ...core.language.sentence import Sentence
 
 MESSAGE_CHARS_MAX = 300
 LOOKED_AT_MAX = 20_000
@@ -47,12 +48,12 @@ _STATUS_OF_WORD = {
 }
 """The `type` or `code` of an error without an HTTP status, as it comes in an answer that began well."""
 _MEANING = {
-    400: "the endpoint refused the request",
-    401: "the endpoint did not accept the key",
-    403: "the endpoint does not allow this",
-    404: "the endpoint knows no such model or address",
-    429: "the endpoint asks to slow down",
-    529: "the endpoint is overloaded",
+    400: Sentence("the endpoint refused the request"),
+    401: Sentence("the endpoint did not accept the key"),
+    403: Sentence("the endpoint does not allow this"),
+    404: Sentence("the endpoint knows no such model or address"),
+    429: Sentence("the endpoint asks to slow down"),
+    529: Sentence("the endpoint is overloaded"),
 }
 _NO_QUOTA = frozenset(
     {
@@ -156,17 +157,25 @@ def error_of(status: int, retry_after: float | None, body: Json) -> ModelError:
     kind: type[ModelError]
     meaning = _MEANING.get(status)
     if status >= 400 and (status == 413 or _is_overflow(body)):
-        kind, meaning = ContextOverflow, "the conversation is too long for the model"
+        kind, meaning = ContextOverflow, Sentence("the conversation is too long for the model")
     elif status == 429 and not _NO_QUOTA.isdisjoint(_words(body)):
-        kind, meaning, retry_after = ModelRejected, "the account at the endpoint has no quota or credit left", None
+        kind, meaning, retry_after = (
+            ModelRejected,
+            Sentence("the account at the endpoint has no quota or credit left"),
+            None,
+        )
     elif status in _PASSES_BY_ITSELF or status >= 500:
-        kind, meaning = ModelUnavailable, meaning or "the endpoint has trouble"
+        kind, meaning = ModelUnavailable, meaning or Sentence("the endpoint has trouble")
     elif status >= 400:
-        kind, meaning = ModelRejected, meaning or "the endpoint refused the request"
+        kind, meaning = ModelRejected, meaning or _MEANING[400]
     else:
-        kind, meaning = ModelGarbled, meaning or "this is not how the API answers; is the address right?"
-    text, message = f"{meaning} ({status})", _message(body)
-    return kind(f"{text}: {message}" if message else text, status=status, retry_after=retry_after)
+        kind, meaning = ModelGarbled, meaning or Sentence("this is not how the API answers; is the address right?")
+    told = Sentence("{meaning_why} ({number})", meaning_why=meaning, number=status)
+    if message := _message(body):
+        told = Sentence(
+            "{meaning_why} ({number}): {said_detail}", meaning_why=meaning, number=status, said_detail=message
+        )
+    return kind(told, status=status, retry_after=retry_after)
 
 
 def _is_overflow(body: Json) -> bool:

@@ -7,8 +7,8 @@ from heapq import nlargest
 
 from ...core.stored.word_index import Found
 from ..citing.sources import ATTACHMENT, KeptPage
-from ..cutting import Passage, passages_of
-from ..search import PlacedPassage
+from ..cutting import passages_of
+from ..search import PlacedPassage, placed
 from ..terms import BY_LENGTH, SATURATION, asked_for, weighed
 
 
@@ -26,12 +26,8 @@ def search_pages(pages: Sequence[KeptPage], question: str, limit: int) -> list[P
                 having[term][number] = (terms[term], length)
     found = Found(len(passages), total / max(len(passages), 1), having)
     scores = found.scores(saturation=SATURATION, by_length=BY_LENGTH)
-    best = nlargest(limit, scores, key=lambda number: (scores[number], -number))
-    return [_placed(*passages[number]) for number in best]
-
-
-def _placed(page: KeptPage, each: Passage) -> PlacedPassage:
-    lines = (each.first, each.last) if each.first else None
-    text = page.page.text[each.start : each.end]
-    name = page.address.removeprefix(ATTACHMENT)
-    return PlacedPassage(name, page.title, each.heading, text, each.page or None, lines, each.start)
+    best = [passages[number] for number in nlargest(limit, scores, key=lambda number: (scores[number], -number))]
+    return [
+        placed(page.address.removeprefix(ATTACHMENT), page.title, page.page.text[each.start : each.end], each)
+        for page, each in best
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from itertools import islice
 
@@ -11,11 +10,13 @@ from msgspec import Struct, to_builtins
 
 from ...core.errors import ToolError
 from ...core.json import JsonObject
+from ...core.message import Message, Reply
+from ..citing.answer import numbers_cited
 from ..citing.matching import QUOTE_CHARS_MAX, ComparedText, found_in, nearest, says_enough, sentence_around
 from ..citing.references import REFERENCE, QuotePlace, QuoteReference, references_before, references_in
-from ..citing.sources import ADDRESS, ATTACHMENT, BROWSES, QUOTE, PageRead, ResultSource, results_of
+from ..citing.sources import ADDRESS, ATTACHMENT, TOOL, KeptPage, PageRead, digest_of_result, results_of
 from ..reading.page import DocumentPage, TextSpan
-from .showing import WORDS, place_of
+from .showing import WORDS, place_of, without_marks
 from .visit import PageTold, Visit
 
 SOURCES_TOLD = 12
@@ -23,15 +24,15 @@ PLACES_MAX = 200
 
 
 class _Source(Struct, frozen=True):
-    """A text that may be quoted."""
+    """A text that may be quoted: a page, or what a call of a tool has answered, as a page."""
 
-    text: str
-    title: str
-    address: str
+    kept: KeptPage
     digest: str
-    read_at: float
-    page: DocumentPage | None = None
-    result: ResultSource | None = None
+    call: tuple[int, int] | None = None
+
+    @property
+    def text(self) -> str:
+        return self.kept.page.text
 
 
 async def quote(visit: Visit, words: str, source: str) -> PageTold:
@@ -57,12 +58,13 @@ async def quote(visit: Visit, words: str, source: str) -> PageTold:
     if stands is not None:
         raise ToolError(
             "Of a result of a tool, quote a whole value."
-            if stands.page is None
+            if stands.call is not None
             else "This says too little: quote at least four words, or a whole cell, heading or item."
         )
     near = await asyncio.to_thread(_nearest, words, sources)
     raise ToolError(
-        "These words do not stand there in one piece. Quote letter for letter. The nearest passage: {near}", near=near
+        "These words do not stand there in one piece. Quote letter for letter. The nearest passage: {near}",
+        near=without_marks(near),
     )
 
 
@@ -71,8 +73,8 @@ def _found(words: str, source: _Source) -> tuple[_Source | None, TextSpan | None
     stands = None
     for span in islice(found_in(words, ComparedText.of(source.text)), PLACES_MAX):
         stands = source
-        page = source.page
-        if _is_whole_value(source.text, span) if page is None else says_enough(page.text, span, page.units):
+        is_result, units = source.call is not None, source.kept.page.units
+        if _is_whole_value(source.text, span) if is_result else says_enough(source.text, span, units):
             return source, span
     return stands, None
 
@@ -93,32 +95,38 @@ def _is_whole_value(text: str, span: TextSpan) -> bool:
 async def _made(visit: Visit, source: _Source, span: TextSpan) -> PageTold:
     started = visit.state.beginning()
     known = [*await references_before(visit.journal, started), *references_in(visit.state)]
-    page = source.page
-    first, last = (page.position(span.start), page.position(span.end - 1)) if page is not None else (None, None)
+    kept, text = source.kept, source.text
+    first, last = kept.page.position(span.start), kept.page.position(span.end - 1)
     lines = None
-    if page is not None and first is not None and last is not None and first.line:
-        begins = first.line + page.text.count("\n", first.start, span.start)
-        lines = (begins, last.line + page.text.count("\n", last.start, span.end))
+    if first.line:
+        begins = first.line + text.count("\n", first.start, span.start)
+        lines = (begins, last.line + text.count("\n", last.start, span.end))
     reference = QuoteReference(
-        number=max((each.number for each in known), default=0) + 1,
-        title=source.title,
-        address=source.address,
-        quote=source.text[span.start : span.end],
-        sentence=sentence_around(source.text, span),
-        place=QuotePlace((first.page or None) if first is not None else None, lines, span.start, span.end),
+        number=max(cited_in(started.history, known)) + 1,
+        title=kept.title,
+        address=kept.address,
+        quote=text[span.start : span.end],
+        sentence=sentence_around(text, span),
+        place=QuotePlace(first.page or None, lines, span.start, span.end),
         digest=source.digest,
-        read_at=source.read_at,
-        call=None if source.result is None else (source.result.place.cause, source.result.place.index),
+        read_at=kept.read_at,
+        call=source.call,
     )
     said = WORDS[visit.language]["quoted"].format(
         number=reference.number,
-        quote=" ".join(reference.quote.split()),
-        title=reference.title,
-        address=reference.address,
+        quote=without_marks(" ".join(reference.quote.split())),
+        title=without_marks(reference.title),
+        address=without_marks(reference.address),
         place=place_of(reference.place.page, lines, visit.language),
     )
     structured: JsonObject = {REFERENCE: to_builtins(reference)}
     return PageTold(said, structured)
+
+
+def cited_in(history: Sequence[Message], known: Sequence[QuoteReference]) -> list[int]:
+    """The numbers that references have: those on record, and those that a client's own history cites; 0 at first."""
+    said = [each.text for each in history if isinstance(each, Reply)]
+    return [0, *(each.number for each in known), *(number for text in said for number in numbers_cited(text))]
 
 
 async def _sources(visit: Visit, named: str) -> list[_Source]:
@@ -128,40 +136,31 @@ async def _sources(visit: Visit, named: str) -> list[_Source]:
         ToolError: there is none.
     """
     meant = [each for each in reversed(visit.read) if _is_meant(each, named)] if named else _current(visit)
-    found: dict[str, _Source] = {}
-    for each in meant:
-        if each.digest not in found:
-            kept = await visit.kept(each)
-            if kept.is_document:
-                found[each.digest] = _Source(
-                    kept.page.text, kept.title, kept.address, each.digest, kept.read_at, page=kept.page
-                )
+    by_digest = {each.digest: each for each in meant}
+    pages = {digest: await visit.kept(each) for digest, each in by_digest.items()}
+    found = [_Source(kept, digest) for digest, kept in pages.items() if kept.is_document]
     for digest, kept in visit.attached.items():
         is_meant = named in (kept.address, kept.address.removeprefix(ATTACHMENT)) if named else not meant
-        if is_meant and digest not in found:
-            found[digest] = _Source(kept.page.text, kept.title, kept.address, digest, kept.read_at, page=kept.page)
-    results = results_of(visit.state, (*BROWSES, QUOTE))
-    if named:
-        began = visit.journal.now()
-        for result in reversed(results):
-            if result.tool == named:
-                digest = hashlib.sha256(result.text.encode(errors="replace")).hexdigest()
-                found[f"{result.place}"] = _Source(
-                    result.text, result.tool, f"tool:{result.tool}", digest, began, result=result
-                )
+        if is_meant and digest not in pages:
+            found.append(_Source(kept, digest))
+    results = results_of(visit.state)
+    for place, tool, text in reversed(results):
+        if tool == named:
+            answered = KeptPage(f"{TOOL}{tool}", tool, visit.journal.now(), DocumentPage("", text), ())
+            found.append(_Source(answered, digest_of_result(text), (place.cause, place.index)))
     if not found:
         known = dict.fromkeys(
             [
                 *(each.address for each in visit.attached.values()),
                 *(each.address for each in visit.read if each.address != "search"),
-                *(r.tool for r in results),
+                *(tool for _, tool, _ in results),
             ]
         )
         raise ToolError(
             "There is no such source. Sources of this run: {known}",
             known=", ".join(list(known)[-SOURCES_TOLD:]) or "none",
         )
-    return list(found.values())
+    return found
 
 
 def _current(visit: Visit) -> list[PageRead]:

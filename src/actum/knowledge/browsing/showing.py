@@ -55,14 +55,14 @@ def shown(page: DocumentPage, piece: TextSpan) -> str:
     at = piece.start
     for number, link in enumerate(page.links):
         if piece.start <= link.start and link.end <= piece.end and link.start >= at:
-            parts += [_plain(page.text[at : link.end]), f"【{number}】"]
+            parts += [without_marks(page.text[at : link.end]), f"【{number}】"]
             at = link.end
-    parts.append(_plain(page.text[at : piece.end]))
+    parts.append(without_marks(page.text[at : piece.end]))
     return "".join(parts)
 
 
-def _plain(text: str) -> str:
-    """Words of the page, in which nothing looks like the number of a link."""
+def without_marks(text: str) -> str:
+    """Words of a page, in which nothing looks like the number of a link."""
     return _MARK.sub(r"〔\1〕", text)
 
 
@@ -77,8 +77,8 @@ def show_page(page: DocumentPage, number: int, *, title: str, address: str, read
     """
     pieces = pieces_of(page)
     return WORDS[language]["head"].format(
-        title=_plain(title),
-        address=_plain(address),
+        title=without_marks(title),
+        address=without_marks(address),
         position=number + 1,
         pieces=len(pieces),
         day=datetime.fromtimestamp(read_at, UTC).date().isoformat(),

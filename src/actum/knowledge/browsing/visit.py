@@ -18,7 +18,7 @@ from ...core.json import JsonObject
 from ...core.language.words import is_sign
 from ...journal.recording import RunState
 from ..citing.attached import attached_pages
-from ..citing.sources import ADDRESS, ATTACHMENT, BROWSES, KEPT, KeptPage, PageRead, keep_page, kept_page, pages_read
+from ..citing.sources import ADDRESS, ATTACHMENT, KEPT, KeptPage, PageRead, keep_page, kept_page, pages_read
 from ..collections import CollectionUser, listed, named
 from ..documents import page_of, readable_paths
 from ..reading.page import DocumentPage, Link, Position
@@ -29,7 +29,7 @@ from .showing import Language, piece_at, pieces_of, results_page, show_page
 PAGES_MAX = 64
 KEPT_BYTES_MAX = 20 * 1024 * 1024
 RESULTS = 8
-_GONE = "There is no such page: `search` finds what there is."
+_GONE = "There is no such page: search for what there is."
 
 
 class PageTold(Struct, frozen=True):
@@ -66,12 +66,12 @@ class Visit:
         self.state = state
         self.user = user
         self._collections = collections
-        self.read = pages_read(state, BROWSES)
+        self.read = pages_read(state)
         self._stack = _stack(self.read)
 
     @classmethod
     async def of(cls, context: Context, collections: Sequence[str] | None) -> Visit:
-        """The browser of the run that a call belongs to.
+        """The browser of the run that a call belongs to; the arguments are those of the class.
 
         Raises:
             JournalError: the call belongs to no run.
@@ -106,7 +106,7 @@ class Visit:
             ToolError: there is none.
         """
         if self.now is None:
-            raise ToolError("No page is open: begin with `search`.")
+            raise ToolError("No page is open: begin with a search.")
         return self.now, await self.kept(self.now)
 
     async def kept(self, read: PageRead) -> KeptPage:

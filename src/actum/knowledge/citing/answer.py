@@ -82,7 +82,7 @@ def what_is_wrong(passages: Sequence[AnswerPassage], answer: str) -> str:
 
 _TOLD: dict[ProblemKind, str] = {
     "no_reference": "No reference stands behind the words: {text!r}.",
-    "unknown_reference": "There is no reference {text}: make it by `quote`.",
+    "unknown_reference": "There is no reference {text}: quote the words first.",
     "number_not_quoted": "{text} is in none of the quotes that back it: quote it, or leave it out.",
 }
 

@@ -14,18 +14,24 @@ _MONTHS = "january february march april may june july august september october n
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS) + "|sept"
 _NUMBER = r"\d{1,3}(?:[, ']\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _DATES = (
-    re.compile(r"\b(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})\b"),
-    re.compile(r"(?P<y>\d{4})\s*年\s*(?P<m>\d{1,2})\s*月\s*(?P<d>\d{1,2})\s*[日号]"),
-    re.compile(rf"\b(?P<n>{_MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})\b", re.IGNORECASE),
-    re.compile(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.? (?P<n>{_MONTH})\.?,? (?P<y>\d{{4}})\b", re.IGNORECASE),
+    re.compile(r"(?<![\d.])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d.-])"),
+    re.compile(r"(?:(?P<y>\d{4})\s*年\s*)?(?P<m>\d{1,2})\s*月\s*(?P<d>\d{1,2})\s*[日号]"),
+    re.compile(r"(?P<y>\d{4})\s*年\s*(?P<m>\d{1,2})\s*月(?P<d>)"),
+    re.compile(rf"\b(?P<n>{_MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<y>\d{{4}})\b)?", re.IGNORECASE),
+    re.compile(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.? (?P<n>{_MONTH})\b\.?(?:,? (?P<y>\d{{4}})\b)?", re.IGNORECASE),
+    re.compile(rf"\b(?P<n>{_MONTH})\.?,? (?P<y>\d{{4}})\b(?P<d>)", re.IGNORECASE),
 )
+"""The year or the day may be missing."""
 _SCALES = {
     "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12,
     "k": 1_000, "m": 10**6, "bn": 10**9, "百": 100, "千": 1_000, "万": 10**4, "亿": 10**8,
 }  # fmt: skip
 _SCALE = "hundred|thousand|million|billion|trillion|百|千|万|亿"
+_LETTER = "[^\\W\\d_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+"""A letter of a script that puts blanks between words."""
 _TOKEN = re.compile(
-    rf"(?P<word>[^\W\d_]+\d[^\W_]*(?=\b))|(?P<version>\d+(?:\.\d+){{2,}})|(?P<number>{_NUMBER})\s*"
+    rf"(?P<word>{_LETTER}+\d+(?:\.\d+)*(?:{_LETTER}|\d)*)|(?P<version>\d+(?:\.\d+){{2,}})|"
+    rf"(?P<minus>(?<![^\s(])[-\u2212](?=\d))?(?P<number>{_NUMBER})\s*"
     rf"(?P<scale>(?:{_SCALE})(?:万|亿)?)?\s*(?P<percent>%|percent\b|per cent\b)?",
     re.IGNORECASE,
 )
@@ -46,27 +52,31 @@ _DIGITS = {sign: number for number, sign in enumerate("零一二三四五六七�
 
 
 def numbers_in(text: str, *, words: bool = False) -> set[str]:
-    """The numbers of a text: as decimals, percentages as `50%`, dates as `2022-03-30`.
+    """The numbers of a text: as decimals, percentages as `50%`, dates as `2022-03-30`, `03-30` and `2022-03`.
 
     Args:
         text: the text.
-        words: numbers in words count, too: `three`, `一百二十`.
+        words: numbers in words count, too: `three`, `一百二十`; and so do the parts of a date, and a number without its
+            sign. It is for the text that backs another one.
     """
     text = unicodedata.normalize("NFKC", text)
     found: set[str] = set()
     for date in _DATES:
-        text = date.sub(lambda match: _take_date(match, found), text)
+        text = date.sub(lambda match: _take_date(match, found, parts=words), text)
     for match in _PERCENT_ZH.finditer(text):
         said = match[1]
         found.add(f"{_plain(said) if said[0].isdigit() else _of_han(said)}%")
     text = _PERCENT_ZH.sub(" ", text)
     for match in _TOKEN.finditer(text):
         if match["number"] is None:
-            found.add((match["word"] or match["version"]).casefold())
+            found.add((match["word"] or match["version"]).casefold().removeprefix("v"))
             continue
-        value = _plain(match["number"], match["scale"] or "")
-        found.add(f"{value}%" if match["percent"] else value)
+        value = _plain(match["number"], match["scale"] or "") + ("%" if match["percent"] else "")
+        found.add(f"-{value}" if match["minus"] else value)
+        if words:
+            found.add(value)
     if words:
+        text = _TOKEN.sub(" ", text)
         for match in _WORD_RUN.finditer(text):
             value = str(_of_words(match[0]))
             found.update({value, f"{value}%"} if match["p"] else {value})
@@ -74,14 +84,19 @@ def numbers_in(text: str, *, words: bool = False) -> set[str]:
     return found
 
 
-def _take_date(match: re.Match[str], found: set[str]) -> str:
-    parts = match.groupdict()
-    name = (parts.get("n") or "").casefold()
+def _take_date(match: re.Match[str], found: set[str], *, parts: bool) -> str:
+    said = match.groupdict()
+    name = (said.get("n") or "").casefold()
     month = next((number for number, each in enumerate(_MONTHS, 1) if name and each[:3] == name[:3]), None)
-    month = month or int(parts.get("m") or 0)
-    if not 1 <= month <= 12 or not 1 <= int(parts["d"]) <= 31:
+    month = month or int(said.get("m") or 0)
+    year, day = int(said["y"] or 0), int(said["d"] or 0)
+    is_verb = not year and name and not match["n"][0].isupper()  # "30 may enter"
+    if is_verb or not 1 <= month <= 12 or day > 31 or (said["d"] and not day):
         return match[0]
-    found.add(f"{int(parts['y']):04}-{month:02}-{int(parts['d']):02}")
+    of_year, of_day = f"{year:04}-{month:02}", f"{month:02}-{day:02}"
+    found.add(f"{year:04}-{of_day}" if year and day else of_day if day else of_year)
+    if parts:
+        found.update(({of_year, str(year)} if year else set()) | ({of_day} if day else set()))
     return " "
 
 

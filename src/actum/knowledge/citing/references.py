@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from ...core.call import ToolCall, ToolResult
+from ...core.call import ToolResult
 from ...core.errors import JournalError, UnknownName
 from ...core.interfaces import Journal
 from ...core.run.record import Started
 from ...journal.recording import RunState
 from ..collections import CollectionUser, named
 from .attached import attached_pages
-from .sources import ATTACHMENT, QUOTE, KeptPage, kept_page, made_calls
+from .sources import ATTACHMENT, TOOL, KeptPage, digest_of_result, kept_page, made_calls
 
 REFERENCE = "reference"
 TURNS_MAX = 50
@@ -79,17 +78,22 @@ class CheckedReference(QuoteReference, frozen=True, kw_only=True):
 
 def references_in(state: RunState) -> list[QuoteReference]:
     """The references that a run has made, by number."""
-    found: dict[int, QuoteReference] = {}
-    for _, call, result, _ in made_calls(state):
-        reference = reference_of(call, result)
-        if reference is not None:
-            found.setdefault(reference.number, reference)
-    return [found[number] for number in sorted(found)]
+    return _by_number(reference_of(result) for _, _, result in made_calls(state))
 
 
-def reference_of(call: ToolCall, result: ToolResult) -> QuoteReference | None:
-    """The reference that a call has made; None for a call that has made none."""
-    told = result.structured.get(REFERENCE) if call.name == QUOTE and isinstance(result.structured, dict) else None
+def _by_number(found: Iterable[QuoteReference | None]) -> list[QuoteReference]:
+    """References by number: of those with one number, the first."""
+    known: dict[int, QuoteReference] = {}
+    for each in found:
+        if each is not None:
+            known.setdefault(each.number, each)
+    return [known[number] for number in sorted(known)]
+
+
+def reference_of(result: ToolResult) -> QuoteReference | None:
+    """The reference that a call has made; None for a call that has made none, and for a result that was given."""
+    is_reference = result.source_kind == "reference" and not result.given
+    told = result.structured.get(REFERENCE) if is_reference and isinstance(result.structured, dict) else None
     try:
         return None if told is None else msgspec.convert(told, QuoteReference)
     except msgspec.ValidationError:
@@ -98,25 +102,22 @@ def reference_of(call: ToolCall, result: ToolResult) -> QuoteReference | None:
 
 async def references_before(journal: Journal, started: Started) -> list[QuoteReference]:
     """The references of earlier turns of a conversation, by number."""
-    found: dict[int, QuoteReference] = {}
-    async for state in _turns_before(journal, started):
-        found.update({each.number: each for each in references_in(state) if each.number not in found})
-    return [found[number] for number in sorted(found)]
+    return _by_number([each async for _, state in turns_before(journal, started) for each in references_in(state)])
 
 
-async def _turns_before(journal: Journal, started: Started) -> AsyncIterator[RunState]:
-    user = started.user
+async def turns_before(journal: Journal, started: Started) -> AsyncIterator[tuple[str, RunState]]:
+    """The earlier turns of a conversation with their ids, the latest first."""
+    user, run_id = started.user, started.previous
     for _ in range(TURNS_MAX):
-        if not started.previous:
-            return
-        entries = await journal.read(started.previous, tenant=started.tenant)
+        entries = await journal.read(run_id, tenant=started.tenant) if run_id else []
         if not entries:
             return
         state = RunState(entries)
         started = state.beginning()
         if started.user != user:
             return
-        yield state
+        yield run_id, state
+        run_id = started.previous
 
 
 async def checked(journal: Journal, run_id: str, references: Sequence[QuoteReference]) -> list[CheckedReference]:
@@ -127,25 +128,19 @@ async def checked(journal: Journal, run_id: str, references: Sequence[QuoteRefer
         run_id: the run.
         references: its references.
     """
-    entries = await journal.read(run_id)
-    state, attached = RunState(entries), dict[str, KeptPage]()
-    if any(each.address.startswith(ATTACHMENT) for each in references):
-        attached = await attached_pages(journal, entries)
-    return [await _checked(journal, state, attached, each) for each in references]
+    kept = await _KeptTexts.of(journal, run_id, references)
+    return [await _checked(kept, each) for each in references]
 
 
-async def _checked(
-    journal: Journal, state: RunState, attached: Mapping[str, KeptPage], reference: QuoteReference
-) -> CheckedReference:
+async def _checked(kept: _KeptTexts, reference: QuoteReference) -> CheckedReference:
     problem = ""
     try:
-        text = await _text_of(journal, state, attached, reference)
+        text = await kept.text(reference)
         if text[reference.place.start : reference.place.end] != reference.quote or not reference.quote:
             problem = "the quote does not stand at its place in the kept text"
     except JournalError as error:
         problem = str(error)
-    told = {name: getattr(reference, name) for name in QuoteReference.__struct_fields__}
-    return CheckedReference(**told, verified=not problem, problem=problem)
+    return CheckedReference(*structs.astuple(reference), verified=not problem, problem=problem)
 
 
 async def text_around(
@@ -162,13 +157,12 @@ async def text_around(
     Returns:
         The two texts; None for a text that is not there any more, was altered, or is not for this user.
     """
-    entries = await journal.read(run_id)
-    attached = await attached_pages(journal, entries) if reference.address.startswith(ATTACHMENT) else {}
+    kept = await _KeptTexts.of(journal, run_id, [reference])
     try:
         if reference.call is None:
-            for name in (await _page_of(journal, attached, reference)).collections:
+            for name in (await kept.page(reference)).collections:
                 await named(journal, user, name)
-        text = await _text_of(journal, RunState(entries), attached, reference)
+        text = await kept.text(reference)
     except (JournalError, UnknownName):
         return None
     start, end = reference.place.start, reference.place.end
@@ -177,26 +171,33 @@ async def text_around(
     return text[max(0, start - AROUND_CHARS) : start], text[end : end + AROUND_CHARS]
 
 
-async def _page_of(journal: Journal, attached: Mapping[str, KeptPage], reference: QuoteReference) -> KeptPage:
-    kept = attached.get(reference.digest) or await kept_page(journal, reference.digest)
-    if kept.address != reference.address:
-        raise JournalError("the kept text is of another source")
-    return kept
-
-
-async def _text_of(
-    journal: Journal, state: RunState, attached: Mapping[str, KeptPage], reference: QuoteReference
-) -> str:
-    """The text that a reference was taken from.
-
-    Raises:
-        JournalError: it is not there any more, or is another.
+class _KeptTexts(Struct, frozen=True):
+    """The texts that references of a run were taken from. Each is told, or a JournalError says that the text is not
+    there any more, or is another.
     """
-    if reference.call is None:
-        return (await _page_of(journal, attached, reference)).page.text
-    for place, call, result, _ in made_calls(state):
-        if (place.cause, place.index) == reference.call and reference.address == f"tool:{call.name}":
-            if hashlib.sha256(result.text.encode(errors="replace")).hexdigest() != reference.digest:
-                raise JournalError("the result of the tool is another than it was")
-            return result.text
-    raise JournalError("the result of the tool is not on record")
+
+    journal: Journal
+    state: RunState
+    attached: Mapping[str, KeptPage]
+
+    @classmethod
+    async def of(cls, journal: Journal, run_id: str, references: Sequence[QuoteReference]) -> _KeptTexts:
+        entries = await journal.read(run_id)
+        has_attached = any(each.address.startswith(ATTACHMENT) for each in references)
+        return cls(journal, RunState(entries), await attached_pages(journal, entries) if has_attached else {})
+
+    async def page(self, reference: QuoteReference) -> KeptPage:
+        kept = self.attached.get(reference.digest) or await kept_page(self.journal, reference.digest)
+        if kept.address != reference.address:
+            raise JournalError("the kept text is of another source")
+        return kept
+
+    async def text(self, reference: QuoteReference) -> str:
+        if reference.call is None:
+            return (await self.page(reference)).page.text
+        for place, call, result in made_calls(self.state):
+            if (place.cause, place.index) == reference.call and reference.address == f"{TOOL}{call.name}":
+                if digest_of_result(result.text) != reference.digest:
+                    raise JournalError("the result of the tool is another than it was")
+                return result.text
+        raise JournalError("the result of the tool is not on record")

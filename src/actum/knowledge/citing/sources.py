@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +12,6 @@ from msgspec import Struct
 from ...core.call import ToolCall, ToolResult
 from ...core.errors import JournalError, UnknownName
 from ...core.interfaces import Journal
-from ...core.json import Json
 from ...journal.recording import CallRef, RunState
 from ..reading.page import DocumentPage
 
@@ -19,6 +19,7 @@ KEPT = "kept_page"
 """The field of a result of our tools that tells which page was read."""
 ADDRESS = "knowledge:"
 ATTACHMENT = "attachment:"
+TOOL = "tool:"
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -64,22 +65,6 @@ class PageRead(Struct, frozen=True):
     told: KeptPage | None = None
 
 
-class ResultSource(Struct, frozen=True):
-    """A result of a tool, as a source.
-
-    Attributes:
-        place: the call.
-        tool: its name.
-        text: what the model was told.
-        at: when, in seconds since the run began.
-    """
-
-    place: CallRef
-    tool: str
-    text: str
-    at: float
-
-
 def keep_page(journal: Journal, kept: KeptPage, run_id: str) -> tuple[str, int]:
     """Keep a page with the next record of the run that reads it; its digest, and how many bytes it has."""
     payload = _encode(kept)
@@ -106,80 +91,68 @@ async def kept_page(journal: Journal, digest: str) -> KeptPage:
         raise JournalError("what is kept is no page") from None
 
 
-def made_calls(state: RunState) -> Iterator[tuple[CallRef, ToolCall, ToolResult, float]]:
+def made_calls(state: RunState) -> Iterator[tuple[CallRef, ToolCall, ToolResult]]:
     """The calls of a run that have succeeded, in the order of the record."""
     for number, calls in state.calls.items():
         for index, call in enumerate(calls):
             known = state.outcome(CallRef(number, index))
             if known is not None and known[0].error is None:
-                yield CallRef(number, index), call, known[0], known[1]
+                yield CallRef(number, index), call, known[0]
 
 
-def pages_read(state: RunState, tools: Sequence[str]) -> list[PageRead]:
-    """The pages that some tools of a run have read, in order.
-
-    Args:
-        state: of the run.
-        tools: the names of tools of this room. What other tools answer is not believed.
+def pages_read(state: RunState) -> list[PageRead]:
+    """The pages that a run has read, in order. What a tool of others answers is no page, whatever the tool is called:
+    the call path says which results are of a tool that reads documents (`ToolResult.source_kind`).
     """
-    found: list[PageRead] = []
-    for _, call, result, _ in made_calls(state):
-        if call.name in tools or call.name.startswith(SEARCH_TOOL):
-            found += [each for told in _told(result.structured) if (each := _page_read(told)) is not None]
-    return found
+    return [each for _, _, result in made_calls(state) for each in _reads(result)]
 
 
 SEARCH_TOOL = "search_"
-"""How the name of the tool of a single collection begins."""
-BROWSES = ("search", "click", "find", "scroll", "back")
+"""How the own name of the tool of a single collection begins; an operator may show the tool under another name."""
 QUOTE = "quote"
+"""The own name of the tool that makes references; an operator may show the tool under another name."""
 
 
 def has_looked(calls: Sequence[tuple[ToolCall, ToolResult]]) -> bool:
     """Whether some calls have searched documents, or quoted."""
-    return any(call.name in (*BROWSES, QUOTE) or _is_search(call, result) for call, result in calls)
+    return any(result.source_kind for _, result in calls)
 
 
 def looked_for(calls: Sequence[tuple[ToolCall, ToolResult]]) -> tuple[str, ...]:
     """What was searched in documents."""
-    searches = (call for call, result in calls if call.name == BROWSES[0] or _is_search(call, result))
+    searches = (call for call, result in calls if result.source_kind == "search")
     return tuple(dict.fromkeys(str(call.arguments.get("query", "")) for call in searches))
 
 
 def pages_found(calls: Sequence[tuple[ToolCall, ToolResult]]) -> list[PageRead]:
     """The passages that searches have found, the best of each search first."""
-    told = (each for call, result in calls if call.name == BROWSES[0] or _is_search(call, result)
-            for each in _told(result.structured))  # fmt: skip
-    return [read for each in told if (read := _page_read(each)) is not None and read.act == "found"]
+    return [each for _, result in calls for each in _reads(result) if each.act == "found"]
 
 
-def _is_search(call: ToolCall, result: ToolResult) -> bool:
-    """Whether a call is one of `search_NAME`, as far as its result tells."""
-    return call.name.startswith(SEARCH_TOOL) and isinstance(result.structured, dict) and "results" in result.structured
+def _reads(result: ToolResult) -> list[PageRead]:
+    """The pages that a call has read: one, or one for each passage that was found. A result that somebody gave in the
+    place of the tool's own holds none.
+    """
+    structured = result.structured
+    if result.source_kind not in ("search", "page") or result.given or not isinstance(structured, Mapping):
+        return []
+    results = structured.get("results")
+    told = [structured, *(results if isinstance(results, list) else ())]
+    found: list[PageRead] = []
+    for each in told:
+        if isinstance(each, Mapping) and KEPT in each:
+            with suppress(msgspec.ValidationError):
+                found.append(msgspec.convert(each[KEPT], PageRead))
+    return found
 
 
-def _told(structured: object) -> Iterator[Json]:
-    """What a result says of pages: one, or one for each passage that was found."""
-    if isinstance(structured, Mapping):
-        if KEPT in structured:
-            yield structured[KEPT]
-        results = structured.get("results")
-        for each in results if isinstance(results, list) else ():
-            if isinstance(each, dict) and KEPT in each:
-                yield each[KEPT]
+def results_of(state: RunState) -> list[tuple[CallRef, str, str]]:
+    """The results of a run's tools that read no documents, which are cited by the names of the tools: the call, the
+    name of its tool, and what the model was told.
+    """
+    return [(place, call.name, result.text) for place, call, result in made_calls(state) if not result.source_kind]
 
 
-def _page_read(told: Json) -> PageRead | None:
-    try:
-        return msgspec.convert(told, PageRead)
-    except msgspec.ValidationError:
-        return None
-
-
-def results_of(state: RunState, own: Sequence[str]) -> list[ResultSource]:
-    """The results of the other tools of a run, which are cited by the names of the tools."""
-    return [
-        ResultSource(place, call.name, result.text, at)
-        for place, call, result, at in made_calls(state)
-        if call.name not in own and not call.name.startswith(SEARCH_TOOL)
-    ]
+def digest_of_result(text: str) -> str:
+    """The SHA-256 of a result's text, in hex."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()

@@ -17,7 +17,7 @@ from ...core.message import Reply, ToolMessage
 from ...core.model import Request
 from ..terms import terms_of
 from .matching import QUOTE_CHARS_MAX
-from .references import REFERENCE
+from .references import reference_of
 from .sources import QUOTE
 
 SHOWN = 3
@@ -66,11 +66,8 @@ class VerbatimModel:
                 for number, (address, text) in enumerate(words.items(), 1)
             ]
             return Reply.of(calls=calls)
-        shown = []
-        for result in results[1:]:
-            told = result.structured.get(REFERENCE) if isinstance(result.structured, dict) else None
-            if isinstance(told, dict):
-                shown.append(f"“{' '.join(str(told['quote']).split())}” [{told['number']}]")
+        made = [each for result in results[1:] if (each := reference_of(result)) is not None]
+        shown = [f"“{' '.join(each.quote.split())}” [{each.number}]" for each in made]
         return Reply.of("\n\n".join(shown) or "Nothing fits.")
 
 

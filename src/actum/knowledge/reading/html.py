@@ -12,21 +12,17 @@ from resiliparse.parse.html import DOMContext, ElementNode, HTMLTree, TextNode, 
 from .charset import decoded
 from .page import DocumentPage, Mark, PageWriter
 
-_LEFT_OUT = frozenset(
-    (
-        *("applet", "area", "audio", "canvas", "datalist", "embed", "frame", "frameset", "head", "iframe", "map"),
-        *("math", "meta", "noembed", "noframes", "noscript", "object", "param", "script", "style", "svg", "template"),
-        *("title", "video"),
-    )
+_UNSEEN = (
+    "applet area audio canvas datalist embed frame frameset head iframe map math meta noembed noframes noscript object "
+    "param script style svg template title video"
 )
-_BLOCKS = frozenset(
-    (
-        *("address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl"),
-        *("dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "html", "legend"),
-        *("main", "menu", "nav", "p", "pre", "search", "section", "summary", "table", "tbody", "tfoot", "thead"),
-    )
+_PARTED = (
+    "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer "
+    "form header hgroup hr html legend main menu nav p pre search section summary table tbody tfoot thead"
 )
-_LINES = frozenset((*("br", "caption", "li", "option", "tr"),))
+_LEFT_OUT, _BLOCKS = frozenset(_UNSEEN.split()), frozenset(_PARTED.split())
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LINES = frozenset(("br", "caption", "li", "option", "tr"))
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:^|[;\s])opacity\s*:\s*0*\.?0*\s*(?:;|!|$)|"
     r"font-size\s*:\s*0*\.?0*(?:[a-z%]+)?\s*(?:;|!|$)|content-visibility\s*:\s*hidden",
@@ -100,7 +96,7 @@ class _Walk:
             self._marks.pop(depth + 1, None)
         elif tag == "a":
             self._marks[depth] = writer.begin()
-        elif len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
+        elif tag in _HEADINGS:
             writer.block()
             self._marks[depth] = writer.begin()
 
@@ -124,8 +120,8 @@ class _Walk:
         elif tag == "li":
             writer.end_unit(self._marks.pop(depth))
             writer.line()
-        elif len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
-            writer.end_heading(self._marks.pop(depth), int(tag[1]))
+        elif tag in _HEADINGS:
+            writer.end_heading(self._marks.pop(depth), _HEADINGS[tag])
         elif tag in _BLOCKS:
             writer.block()
         elif tag == "tr":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from .html import write_html
@@ -13,8 +14,10 @@ from .page import DocumentPage, PageWriter, UnreadableDocument
 
 UNPACKED_BYTES_MAX = 200 * 1024 * 1024
 ENTRIES_MAX = 20_000
-HEAD_BYTES = 4_096
+HEAD_BYTES = 65_536
 SHEET_CELLS_MAX = 2_000_000
+_PROLOG = re.compile(rb"(?>\s+|\xef\xbb\xbf|\xff\xfe|\xfe\xff|<\?.*?\?>|<!--.*?-->)*+", re.DOTALL)
+_ELEMENT = re.compile(rb"<[^!?]")
 _OLE = b"\xd0\xcf\x11\xe0"
 
 
@@ -29,23 +32,25 @@ def _opened(data: bytes) -> io.BytesIO:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             entries = package.infolist()
-            has_entities = any(_has_entities(package, each) for each in entries[:ENTRIES_MAX])
+            is_large = len(entries) > ENTRIES_MAX or sum(each.file_size for each in entries) > UNPACKED_BYTES_MAX
+            has_entities = not is_large and any(_has_entities(package, each) for each in entries)
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, RuntimeError, zlib.error):
         raise UnreadableDocument("broken") from None
-    if has_entities:
-        raise UnreadableDocument("broken")
-    if len(entries) > ENTRIES_MAX or sum(each.file_size for each in entries) > UNPACKED_BYTES_MAX:
-        raise UnreadableDocument("too_large")
+    if is_large or has_entities:
+        raise UnreadableDocument("too_large" if is_large else "broken")
     return io.BytesIO(data)
 
 
 def _has_entities(package: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
-    """Whether a part declares entities, which no Office file does (ISO/IEC 29500-2, 8.1.4: no DTD)."""
+    """Whether a part may declare entities, which no Office file does (ISO/IEC 29500-2, 8.1.4: no DTD): whether
+    something else than an element comes behind its prolog, or its prolog is long.
+    """
     if not part.filename.lower().endswith((".xml", ".rels")):
         return False
     with package.open(part) as opened:
-        head = opened.read(HEAD_BYTES).replace(b"\0", b"")
-    return b"<!DOCTYPE" in head or b"<!ENTITY" in head
+        head = opened.read(HEAD_BYTES)
+    found = _PROLOG.match(text := head.replace(b"\0", b""))
+    return bool(head) and not _ELEMENT.match(text, found.end() if found is not None else 0)
 
 
 def read_docx(data: bytes) -> DocumentPage:
@@ -127,6 +132,3 @@ def _write_shape(writer: PageWriter, shape: Any) -> None:  # noqa: ANN401  # pyt
         for row in shape.table.rows:
             _write_row(writer, [cell.text for cell in row.cells])
         writer.block()
-
-
-OFFICE: dict[str, Callable[[bytes], DocumentPage]] = {"docx": read_docx, "xlsx": read_xlsx, "pptx": read_pptx}

@@ -194,6 +194,16 @@ def with_calls_used(calls: int) -> JsonObject:
     return {_USE: {"calls": calls}}
 
 
+def with_memory_off(metadata: JsonObject) -> JsonObject:
+    """The same metadata, which also says that the agent does without the memory of its user.
+
+    >>> with_memory_off(with_calls_used(3))
+    {'actum': {'calls': 3, 'memory': 'off'}}
+    """
+    told = metadata.get(_USE)
+    return {**metadata, _USE: {**(told if isinstance(told, dict) else {}), "memory": "off"}}
+
+
 def calls_used_in(metadata: JsonObject) -> int:
     """How many tool calls an agent says that it has made for a task; 0 where it does not say.
 

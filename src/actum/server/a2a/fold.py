@@ -21,6 +21,7 @@ from ...core.run.task import TaskLine
 from ...core.run.task_line import may_tell_of_task, task_line
 from ...core.trace import way_in
 from ...journal.recording import RunState
+from ...policy.record_mask import RecordMask
 from ...protocols.a2a.model import (
     TERMINAL,
     A2AArtifact,
@@ -37,6 +38,7 @@ from ...protocols.a2a.model import (
     A2ATask,
     A2AText,
     with_calls_used,
+    with_memory_off,
 )
 from ...runs.wording import failed_words
 from .answers import question_of
@@ -59,10 +61,15 @@ class TaskFold:
     Args:
         run_id: the run.
         is_structured: the agent answers with JSON.
+        mask: hides values with a label from the client.
+        remembers_users: the agent has a memory of its users.
     """
 
-    def __init__(self, run_id: str, *, is_structured: bool = False) -> None:
+    def __init__(
+        self, run_id: str, mask: RecordMask, *, is_structured: bool = False, remembers_users: bool = False
+    ) -> None:
         self.run_id = run_id
+        self.mask = mask
         self.context_id = run_id
         self.door: JsonObject = {}
         self.state = RunState()
@@ -72,7 +79,8 @@ class TaskFold:
         self.artifacts: dict[str, A2AArtifact] = {}
         self.history: list[A2AMessage] = []
         self._is_structured = is_structured
-        self._shares_calls = False
+        self._remembers_users = remembers_users
+        self._shares_calls = self._is_without_memory = False
         self._line: TaskLine | None = None
         self._summary: RunSummary | None = None
         self._said = ""
@@ -101,7 +109,7 @@ class TaskFold:
         Raises:
             JournalError: the entry can not be read.
         """
-        record, self.seen = entry.record, entry.number
+        record, self.seen = self.mask.take(entry).record, entry.number
         self.state.take(entry.number, record)
         if is_telling(record):
             self._summary = summarize(self.run_id, self._summary, record, entry.at)
@@ -146,14 +154,16 @@ class TaskFold:
         )
 
     def _use(self) -> JsonObject:
-        """What a caller is told with whom the task shares a limit of calls."""
-        return with_calls_used(self.state.used().calls) if self._shares_calls else {}
+        """What a caller is told with whom the task shares a limit of calls, or for whom the agent has no memory."""
+        told = with_calls_used(self.state.used().calls) if self._shares_calls else {}
+        return with_memory_off(told) if self._is_without_memory else told
 
     def _begin(self, started: Started, at: float) -> None:
         self.context_id = started.conversation or self.run_id
         door = started.door.get(DOOR)
         self.door = door if isinstance(door, dict) else {}
         self._shares_calls = way_in(started.tracestate).calls is not None
+        self._is_without_memory = self._remembers_users and started.without_memory
         question = next((each for each in reversed(started.said) if isinstance(each, UserMessage)), None)
         if question is not None:
             id_ = self.door.get("message")
@@ -239,13 +249,20 @@ class TaskFold:
         )
 
 
-def fold_of(run_id: str, entries: Iterable[Entry], *, is_structured: bool = False) -> TaskFold:
-    """A task, as the entries of its run tell it.
+def fold_of(
+    run_id: str,
+    entries: Iterable[Entry],
+    mask: RecordMask,
+    *,
+    is_structured: bool = False,
+    remembers_users: bool = False,
+) -> TaskFold:
+    """A task, as the entries of its run tell it. The arguments are those of `TaskFold`.
 
     Raises:
         JournalError: an entry can not be read.
     """
-    fold = TaskFold(run_id, is_structured=is_structured)
+    fold = TaskFold(run_id, mask, is_structured=is_structured, remembers_users=remembers_users)
     for entry in entries:
         fold.take(entry)
     return fold

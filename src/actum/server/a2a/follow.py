@@ -13,10 +13,11 @@ from collections.abc import AsyncGenerator, Callable
 
 from msgspec import Struct
 
-from ...core.event import Event, ReplyFinished, TextDelta
+from ...core.event import CallFinished, Event, ReplyFinished, TextDelta
 from ...core.interfaces import Clock, Journal
 from ...journal.follow import POLL_S
 from ...protocols.a2a.model import A2AArtifact, A2AArtifactUpdate, A2AEvent, A2AText
+from ...runs.other_values import know_others
 from ..api.work import RunJob
 from .fold import ANSWER, TaskFold
 
@@ -37,11 +38,13 @@ class TaskListener:
     Attributes:
         wake: set when there is something new.
         is_dirty: something may have been written to the journal.
+        labels: those of the results that came meanwhile. The words behind such a result may repeat its values.
     """
 
     def __init__(self, replies: int) -> None:
         self.wake = asyncio.Event()
         self.is_dirty = True
+        self.labels: set[str] = set()
         self._reply = replies
         self._words: dict[int, list[str]] = {}
 
@@ -53,6 +56,9 @@ class TaskListener:
                     self._words.setdefault(self._reply, []).append(text)
             case ReplyFinished():
                 self._reply += 1
+                self.is_dirty = True
+            case CallFinished(result=result):
+                self.labels.update((*result.labels.values(), *result.seen))
                 self.is_dirty = True
             case _:
                 self.is_dirty = True
@@ -217,6 +223,7 @@ class FollowedTask:
         is_dirty, own.is_dirty = own.is_dirty, False
         if is_dirty or is_alone:
             entries = await self._journal.read(fold.run_id, fold.seen, tenant=self._tenant)
+            await know_others(fold.mask, self._journal, fold.run_id, entries)
             told += self._words()  # they were said before the entries that may hold the whole reply
             for entry in entries:
                 for event in fold.take(entry):
@@ -227,8 +234,11 @@ class FollowedTask:
         return told + self._words()
 
     def _words(self) -> list[Told]:
-        """What was said of the reply that is under way."""
-        fold = self._fold
+        """What was said of the reply that is under way. Words that may repeat a value that is hidden from the client
+        are told when they are on record, without the value."""
+        fold, mask = self._fold, self._fold.mask
+        if mask.has_hidden or mask.hides(self._listener.labels):
+            return []
         if self._tells_words and not fold.is_settled and (words := self._listener.words(fold.replies)):
             return self._chunks.add(words)
         return []

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -34,8 +34,12 @@ from ...core.run.record import Entry
 from ...core.secrets.store import SecretStore, SecretValue
 from ...core.stored.kept_object import OPEN_NEWS, KeptObject
 from ...core.user import User
+from ...journal.recording import RunState
+from ...policy.labels import Label
+from ...policy.record_mask import reader_mask
 from ...protocols.a2a.legacy import encode_task
 from ...protocols.a2a.model import A2AEvent, A2APushTarget
+from ...runs.other_values import know_others
 from ...tasks.webhook import AT_ONCE, BACKOFF, GIVEN_UP_S
 from ...transport.fetcher import Fetcher
 from ...transport.guard import Guard
@@ -252,6 +256,8 @@ class PushSender:
         jku: the address of the JWK set of the key; empty where the server does not know its own address.
         clock: the time.
         revive: goes on with a run whose process has ended.
+        labels: what the labels of values mean: an address is told what the user of the task may see, by the roles with
+            which the task was begun.
     """
 
     def __init__(
@@ -264,7 +270,9 @@ class PushSender:
         *,
         clock: Clock,
         revive: Callable[[str], Awaitable[None]],
+        labels: Mapping[str, Label],
     ) -> None:
+        self._labels = labels
         self._targets = targets
         self._journal = journal
         self._fetcher = fetcher
@@ -324,12 +332,15 @@ class PushSender:
         if found is None:
             return
         kept, progress = found
-        fold = TaskFold(run_id, is_structured=kept.is_structured)
         try:
             entries = await self._journal.read(run_id)
             if not entries or not entries[0].payload:
                 await self._targets.forget(run_id, kept.target.id)
                 return
+            started = RunState(entries[:1]).beginning()
+            mask = reader_mask(self._labels, started.principal, started.roles)
+            await know_others(mask, self._journal, run_id, entries)
+            fold = TaskFold(run_id, mask, is_structured=kept.is_structured)
             for entry in entries:
                 events = fold.take(entry)
                 if entry.number <= progress.seen or not events:

@@ -51,7 +51,9 @@ from ...protocols.a2a.model import (
     A2ATask,
     A2AText,
 )
+from ...runs.ended_below import end_runs_below
 from ...runs.options import Emit
+from ...runs.other_values import know_others
 from ...runs.recorded import is_run_id
 from ...runs.runner import unless_stopped
 from ..api.api import Api, Start, wait_for
@@ -189,7 +191,7 @@ class TaskService:
         if message.task_id:
             return await self._go_on(asked, agent, message)
         if client_id and (known := await self.find(asked, client_id)) is not None:
-            fold = await self._fold(known, agent)
+            fold = await self._fold(asked, known, agent)
             if not fold.is_over:
                 return await self._go_on(asked, agent, msgspec.structs.replace(message, task_id=known.run_id))
             if not message.context_id:
@@ -203,7 +205,7 @@ class TaskService:
         named = await self._named(who, "message", said) if is_known_again else new_id("msg")
         again = 0
         if is_known_again and (latest := await self._latest(named, who)) is not None:
-            fold = await self._fold(latest, agent)
+            fold = await self._fold(asked, latest, agent)
             number = fold.door.get("again")
             again = number if isinstance(number, int) else 0
             if not fold.is_over or self._repeats == "same":
@@ -253,7 +255,7 @@ class TaskService:
     async def _go_on(self, asked: A2ARequest, agent: Agent[object], message: A2AMessage) -> Sent:
         """A message on a task."""
         recorded = await self.own(asked, message.task_id, agent)
-        fold = await self._fold(recorded, agent)
+        fold = await self._fold(asked, recorded, agent)
         if message.context_id and message.context_id != fold.context_id:
             raise InvalidParamsError("The task belongs to another context.")
         if fold.is_over:
@@ -317,7 +319,7 @@ class TaskService:
                 await wait_for(job)
                 continue
             recorded = await self.own(asked, sent.run_id, sent.agent)
-            fold = await self._fold(recorded, sent.agent)
+            fold = await self._fold(asked, recorded, sent.agent)
             if fold.is_settled:
                 return fold.task(history=history)
             async for _ in self._followed(asked, fold, sent.agent):
@@ -326,13 +328,14 @@ class TaskService:
                 break
             await self.api.clock.sleep(POLL_S)
         recorded = await self.own(asked, sent.run_id, sent.agent)
-        return (await self._fold(recorded, sent.agent)).task(history=history)
+        return (await self._fold(asked, recorded, sent.agent)).task(history=history)
 
     async def stream(self, asked: A2ARequest, sent: Sent) -> AsyncGenerator[Told, None]:
         """What happens in the task of a message: first the task, then its events."""
         recorded = await self.own(asked, sent.run_id, sent.agent)
         begins = recorded.entries[: max(sent.seen + 1, 1)]
-        fold = fold_of(sent.run_id, begins, is_structured=is_structured(sent.agent))
+        fold = await self._folded(asked, sent.run_id, begins, sent.agent)
+        await know_others(fold.mask, self.api.journal, sent.run_id, recorded.entries[len(begins) :])
         for entry in recorded.entries[len(begins) :] if sent.seen >= 0 else ():
             if not fold.is_settled:
                 break
@@ -358,7 +361,7 @@ class TaskService:
         agent = await self.agent(asked)
         recorded = await self.own(asked, task_id, agent)
         await self._revive(recorded, agent)
-        return (await self._fold(recorded, agent)).task(history=history)
+        return (await self._fold(asked, recorded, agent)).task(history=history)
 
     async def subscribe(self, asked: A2ARequest, task_id: str) -> AsyncGenerator[Told, None]:
         """What happens in a task from now on, or behind the last entry that the client knows.
@@ -369,9 +372,9 @@ class TaskService:
         """
         agent = await self.agent(asked)
         recorded = await self.own(asked, task_id, agent)
-        fold = await self._fold(recorded, agent)
+        fold = await self._fold(asked, recorded, agent)
         if asked.after is not None and 0 <= asked.after < fold.seen:
-            fold = fold_of(task_id, recorded.entries[: asked.after + 1], is_structured=is_structured(agent))
+            fold = await self._folded(asked, task_id, recorded.entries[: asked.after + 1], agent)
         elif fold.is_over:
             raise UnsupportedOperationError("The task has ended: there is nothing to subscribe to.")
         else:
@@ -396,7 +399,7 @@ class TaskService:
         """
         agent = await self.agent(asked)
         recorded = await self.own(asked, task_id, agent)
-        if (await self._fold(recorded, agent)).is_over:
+        if (await self._fold(asked, recorded, agent)).is_over:
             raise TaskNotCancelableError
         if not await self.api.work.cancel(task_id):
             if recorded.is_task:
@@ -404,7 +407,7 @@ class TaskService:
                     await self.api.tasks.cancel(task_id, tenant=asked.who.tenant, principal=asked.who.principal)
             else:
                 await cancel_elsewhere(self.api, task_id, asked.who)
-        task = (await self._fold(await self.own(asked, task_id, agent), agent)).task()
+        task = (await self._fold(asked, await self.own(asked, task_id, agent), agent)).task()
         if task.status.state != "canceled":
             raise TaskNotCancelableError
         return task
@@ -450,7 +453,8 @@ class TaskService:
             lines = await journal.runs(limit=limit, behind=at, **wanted)
             entries = await journal.read_each([line.run_id for line in lines])
             for line in lines:
-                task = _listed(line.run_id, entries.get(line.run_id, []), agent, who, history, with_artifacts)
+                fold = await self._listed(asked, line.run_id, entries.get(line.run_id, []), agent)
+                task = fold.task(history=history, with_artifacts=with_artifacts) if fold is not None else None
                 if task is not None and _fits(task, state, since):
                     total += is_filtered
                     if is_behind and len(found) <= size:
@@ -461,6 +465,17 @@ class TaskService:
             at, scanned = lines[-1].run_id, scanned + len(lines)
         following = found[size - 1].id if len(found) > size else ""
         return ListedTasks(tasks=tuple(found[:size]), following=following, size=size, total=total)
+
+    async def _listed(
+        self, asked: A2ARequest, run_id: str, entries: Sequence[Entry], agent: Agent[object]
+    ) -> TaskFold | None:
+        """A task of a list; None where its record can not be read, or is of somebody else."""
+        try:
+            fold = await self._folded(asked, run_id, entries, agent)
+            started = fold.state.beginning()
+        except JournalError:
+            return None
+        return fold if started.user == asked.who.user else None
 
     # Whose tasks ------------------------------------------------------------------------------------------------------
 
@@ -512,8 +527,18 @@ class TaskService:
         told = _sorted.encode(["a2a", kind, who.tenant, who.issuer, who.principal, *said])
         return hmac.digest(await self._secret.get(), told, "sha256").hex()
 
-    async def _fold(self, recorded: Recorded, agent: Agent[object]) -> TaskFold:
-        return fold_of(recorded.run_id, recorded.entries, is_structured=is_structured(agent))
+    async def _fold(self, asked: A2ARequest, recorded: Recorded, agent: Agent[object]) -> TaskFold:
+        return await self._folded(asked, recorded.run_id, recorded.entries, agent)
+
+    async def _folded(self, asked: A2ARequest, run_id: str, entries: Sequence[Entry], agent: Agent[object]) -> TaskFold:
+        """A task as the caller may see it: values with a label are masked for those who may not read them."""
+        return fold_of(
+            run_id,
+            entries,
+            await know_others(self.api.records.mask(asked.who), self.api.journal, run_id, entries),
+            is_structured=is_structured(agent),
+            remembers_users=agent.remembers_users,
+        )
 
     # Runs that go on --------------------------------------------------------------------------------------------------
 
@@ -568,7 +593,9 @@ class TaskService:
                 async with journal.claim(run_id):
                     latest = await journal.read(run_id)
                     if not (latest and isinstance(last_entry(latest).record, Ended)):
-                        journal.append(run_id, Ended("failed", "", type(error).__name__))
+                        end = Ended("failed", "", type(error).__name__)
+                        await end_runs_below(journal, run_id, end)
+                        journal.append(run_id, end)
                         await journal.sync(run_id)
 
     async def revive(self, run_id: str) -> None:
@@ -634,23 +661,6 @@ def media_type_of(part: A2APart) -> str:
 
 def _is_of(kind: str, pattern: str) -> bool:
     return pattern in ("*/*", kind) or (pattern.endswith("/*") and kind.startswith(pattern[:-1]))
-
-
-def _listed(
-    run_id: str,
-    entries: Sequence[Entry],
-    agent: Agent[object],
-    who: Identity,
-    history: int | None,
-    with_artifacts: bool,
-) -> A2ATask | None:
-    """A task of a list; None where its record can not be read, or is of somebody else."""
-    try:
-        fold = fold_of(run_id, entries, is_structured=is_structured(agent))
-        started = fold.state.beginning()
-    except JournalError:
-        return None
-    return fold.task(history=history, with_artifacts=with_artifacts) if started.user == who.user else None
 
 
 def _fits(task: A2ATask, state: A2AState | None, since: float | None) -> bool:

@@ -37,9 +37,10 @@ from ...core.user import User
 from ...features.feature import NO_FEATURES, FeatureSet
 from ...features.operation import ApiRequest, SettingsOf
 from ...features.refusal import Refusal
+from ...journal.kept_uses import with_all_uses
 from ...journal.recording import RunState
 from ...journal.watch import JournalWatch
-from ...knowledge.unread import KnowingAgent
+from ...knowledge.unread import CallingPart
 from ...policy.published import look_at
 from ...runs.options import Emit
 from ...runs.recorded import done_after
@@ -176,7 +177,8 @@ class Api:
 
     Attributes:
         offers: the names of what the server has.
-        knowing: the agents of the settings that have collections of documents.
+        calling: the agents and workflows of the settings, with what they may call.
+        spaces: the memory spaces of the agents of the settings, by the names of the agents.
         watch: looks into the journal for all who follow runs here.
     """
 
@@ -198,7 +200,8 @@ class Api:
         self.browsers = browsers
         self.connections = connections
         self.offers: Sequence[str] = ()
-        self.knowing: Sequence[KnowingAgent] = ()
+        self.calling: Sequence[CallingPart] = ()
+        self.spaces: Mapping[str, str] = {}
         self.secrets = secrets or KeptSecrets()
         self.features = features
         self.runner = runner
@@ -269,7 +272,7 @@ class Api:
         """What tells whether a caller is shown a tool."""
         await look_at(self.runner.policy, who.tenant)
         facts = Facts.of(who, self.runner.name, self.clock.now())
-        hidden = await self.runner.hidden_from(facts)
+        hidden = await self.runner.hidden_from(facts) | (await self.published.offered(who.tenant)).hidden_from(who)
         return lambda tool: (
             tool.name not in hidden and who.may_use("tool", tool.name) and not self.runner.bars(tool, facts)
         )
@@ -313,7 +316,8 @@ class Api:
         if tool is not None and name in await self.runner.hidden_from(Facts.of(who)):
             tool = None
         elif tool is None:
-            tool = (await self.published.tools(who.tenant)).get(name)
+            offered = await self.published.offered(who.tenant)
+            tool = None if name in offered.hidden_from(who) else offered.tools.get(name)
         if tool is None or not who.may_use("tool", name):
             raise Refusal(404, "unknown_tool", "There is no tool of this name that this key may use.")
         return tool
@@ -410,6 +414,7 @@ class Api:
         """The agent that can go on with a run; None where this server has none, and for a run of a workflow."""
         if started.workflow:
             return None
+        started = await with_all_uses(started, self.journal)
         if (speaker := await self.published.agent_of(started)) is not None:
             return speaker
         if not self._has_agent(started):
@@ -554,7 +559,7 @@ class Api:
         if recorded.state.requested:
 
             async def make_calls(emit: Emit) -> RunResult:
-                runner = await self.published.runner_of(self.runner, started)
+                runner = await self.published.runner_of(self.runner, await with_all_uses(started, self.journal))
                 return await runner.resume(
                     run_id, principal=principal, tenant=tenant, accept=accept, emit=emit, begins=unless_stopped
                 )

@@ -8,8 +8,9 @@ already with the same text is left alone.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct, structs
@@ -17,20 +18,23 @@ from msgspec import Meta, Struct, structs
 from ...core.call import Problem
 from ...core.definition import BadText, NameTaken, ReadDefinition, TextProblem
 from ...core.errors import UsageError
+from ...core.language.sentence import Sentence
 from ...core.stored.definitions import DefinitionDeed, Publication, StaleDraft, checked_name, text_digest
 from ...features.definition import DefinitionKind
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal
 from ...runs.staged import StagedDefinitions, staged_in
+from ...toolsets.declared.declaration import read_declaration
 from ..scopes import allows, wants
 from .api import Api
-from .definitions.operations import named_text, permit_of, publisher_of, refusing
+from .definitions.operations import named_text, permit_of, publisher_of
+from .definitions.refusing import refusing, told_remarks
 from .published import AGENTS, POLICIES, PROMPTS, SERVERS
 from .tools.kind import TOOLS
 from .workflows.kind import WORKFLOWS
 
 KINDS = (POLICIES, PROMPTS, WORKFLOWS, SERVERS, TOOLS, AGENTS)
-"""The kinds of actum itself. Each may refer to those before it."""
+"""The kinds of actum itself. Each may refer to those before it, and workflows to all but policies."""
 DEFINITIONS_MAX = 1_000
 
 _HEADER = re.compile(r"""(?m)^[\s{]*["']?actum["']?\s*[:=]\s*["']?([a-z_]+)/""")
@@ -71,12 +75,14 @@ class AppliedDefinition(Struct, frozen=True, kw_only=True):
         kind, name: the definition.
         done: `added` where nothing was in use, `changed`, `same`, or `removed`.
         number: the number of the publication; 0 for one that would be made.
+        remarks: what the publisher should know, though nothing is wrong, such as a host whose name is not known now.
     """
 
     kind: str
     name: str
     done: Literal["added", "changed", "same", "removed"]
     number: int
+    remarks: tuple[str, ...]
 
 
 class DefinitionsApplied(Struct, frozen=True, kw_only=True):
@@ -87,6 +93,13 @@ class DefinitionsApplied(Struct, frozen=True, kw_only=True):
     """
 
     items: tuple[AppliedDefinition, ...]
+
+
+class _Wrong(NamedTuple):
+    """What is wrong with the text of a file."""
+
+    file: str
+    what: TextProblem | Sentence
 
 
 class _Item(NamedTuple):
@@ -150,11 +163,13 @@ async def apply(api: Api, asked: ApiRequest[None, ApplyBody]) -> ApiReply:
             is_other = read[item].pins and read[item].about != line.about
             done = "changed" if is_other else "same"
         number = line.number if line is not None and done in ("same", "removed") else 0
-        told[item] = AppliedDefinition(kind=key[0], name=key[1], done=done, number=number)
+        found = read.get(item, ReadDefinition())
+        told[item] = AppliedDefinition(
+            kind=key[0], name=key[1], done=done, number=number, remarks=told_remarks(found.remarks, asked.language)
+        )
         if done != "same":
             with refusing(asked):
                 revision = await _revision(api, who.tenant, item)
-            found = read.get(item, ReadDefinition())
             deeds[item] = DefinitionDeed(
                 kind=key[0],
                 name=key[1],
@@ -180,13 +195,13 @@ def _items(asked: ApiRequest[None, ApplyBody], kinds: Sequence[DefinitionKind]) 
         Refusal: one has none, two have the same, or the caller may not publish one of its kind.
     """
     found: dict[tuple[str, str], _Item] = {}
-    problems: list[Problem] = []
+    problems: list[_Wrong] = []
     for given in asked.body.definitions:
         kind = kind_of(given.file, given.text, kinds)
         if kind is None:
             known = ", ".join(f"NAME.{each.name}.yaml" for each in kinds)
-            told = f"neither the text nor the name of the file tells the kind: write {known}"
-            problems.append(Problem(given.file, "definition", told))
+            told = Sentence("neither the text nor the name of the file tells the kind: write {known}", known=known)
+            problems.append(_Wrong(given.file, told))
             continue
         if not allows(asked.who, kind.builders):
             raise wants(kind.builders[0], "to publish this")
@@ -197,10 +212,10 @@ def _items(asked: ApiRequest[None, ApplyBody], kinds: Sequence[DefinitionKind]) 
             problems += _told(given.file, error)
             continue
         if not kind.may_see(asked.who, name):
-            problems.append(Problem(given.file, "definition", f"this key may not publish {name!r}"))
+            problems.append(_Wrong(given.file, Sentence("this key may not publish {name!r}", name=name)))
         elif (kind.name, name) in found:
-            told = f"{found[kind.name, name].file} defines {kind.a_name} {name!r} too"
-            problems.append(Problem(given.file, "definition", told))
+            told = Sentence("{file} defines {name!r} too", file=found[kind.name, name].file, name=name)
+            problems.append(_Wrong(given.file, told))
         else:
             found[kind.name, name] = _Item(kind, name, text, given.file)
     _refuse(problems)
@@ -222,28 +237,58 @@ async def _checked(api: Api, asked: ApiRequest[None, ApplyBody], items: Sequence
     Raises:
         Refusal: something is wrong with one of them; all problems are told.
     """
-    who, problems, found = asked.who, list[Problem](), dict[_Item, ReadDefinition]()
+    who, wrong, found = asked.who, dict[_Item, list[_Wrong]](), dict[_Item, ReadDefinition]()
     staged = {(item.kind.name, item.name): item.text for item in items}
     definitions = StagedDefinitions(api.journal.definitions, staged, tenant=who.tenant)
     server, permit = api.staged(staged_in(api.journal, definitions)), permit_of(asked)
-    for kind in kinds_of(api):
-        for item in (each for each in items if each.kind is kind and each.text is not None):
-            assert item.text is not None
-            try:
-                publisher = await publisher_of(kind, server, who, item.name)
-                publisher.check_name(item.name)
-                means = await kind.means(server, who, item.name) if kind.means is not None else ""
-                if means:
-                    raise NameTaken(item.name, means, kind.name)
-                found[item] = await publisher.check(item.name, item.text)
-            except (BadText, NameTaken) as error:
-                problems += _told(item.file, error)
-                continue
-            if permit is not None:
+
+    async def check(item: _Item) -> None:
+        assert item.text is not None
+        try:
+            publisher = await publisher_of(item.kind, server, who, item.name)
+            publisher.check_name(item.name)
+            means = await item.kind.means(server, who, item.name) if item.kind.means is not None else ""
+            if means:
+                raise NameTaken(item.name, means, item.kind.name)
+            found[item] = await publisher.check(item.name, item.text)
+        except (BadText, NameTaken) as error:
+            wrong[item] = _told(item.file, error)
+        else:
+            definitions.tell(item.kind.name, item.name, found[item].about)
+
+    for kind in sorted(kinds_of(api), key=lambda each: each is WORKFLOWS):  # last: a node calls tools and agents
+        own = [item for item in items if item.kind is kind and item.text is not None]
+        alone = [item for item in own if _is_alone(item)]
+        await _side_by_side(check, alone)
+        for item in own:
+            if item not in found and item not in wrong:
+                await check(item)
+            if permit is not None and item in found:
                 permit(found[item])
-            definitions.tell(kind.name, item.name, found[item].about)
-    _refuse(problems)
+    _refuse([problem for item in items for problem in wrong.get(item, ())])
     return found
+
+
+def _is_alone(item: _Item) -> bool:
+    """Whether nothing of the same kind takes part in the check of a definition: a tool that does not stand for a
+    workflow or an agent, which may have other tools. The host of each may have to be looked up, which takes long.
+    """
+    if item.kind is not TOOLS or item.text is None:
+        return False
+    try:
+        return read_declaration(item.text).place not in ("workflow", "agent")
+    except BadText:
+        return True
+
+
+async def _side_by_side(check: Callable[[_Item], Coroutine[None, None, None]], items: Sequence[_Item]) -> None:
+    """Check definitions, all at the same time: each may wait some seconds for the name of a host."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for item in items:
+                group.create_task(check(item))
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
 
 
 async def _revision(api: Api, tenant: str, item: _Item) -> int:
@@ -271,25 +316,21 @@ async def _tell(api: Api, asked: ApiRequest[None, ApplyBody], item: _Item, made:
     await publisher.tell(verb, made, asked.who.principal, asked.who.key_id)
 
 
-def _told(file: str, error: UsageError) -> list[Problem]:
-    wrong = error.problems if isinstance(error, BadText) else (TextProblem(str(error)),)
-    return [Problem(file, "definition", str(each)) for each in wrong]
+def _told(file: str, error: UsageError) -> list[_Wrong]:
+    wrong = error.problems if isinstance(error, BadText) else (TextProblem(error.sentence),)
+    return [_Wrong(file, each) for each in wrong]
 
 
-def _refuse(problems: Sequence[Problem]) -> None:
-    if problems:
-        first = problems[0]
-        raise Refusal(
-            422,
-            "definition",
-            "Nothing was published. {file}: {why}.",
-            problems=tuple(problems),
-            file=first.path,
-            why=first.expected,
-        )
+def _refuse(wrong: Sequence[_Wrong]) -> None:
+    if wrong:
+        file, why = wrong[0]
+        problems = tuple(Problem(each.file, "definition", str(each.what)) for each in wrong)
+        told = [each.what.sentence if isinstance(each.what, TextProblem) else each.what for each in wrong]
+        words = "Nothing was published. {file}: {why}."
+        raise Refusal(422, "definition", words, problems=problems, told=told, file=file, why=why)
 
 
-_APPLIED = {"kind": "prompt", "name": "desk", "done": "added", "number": 1}
+_APPLIED = {"kind": "prompt", "name": "desk", "done": "added", "number": 1, "remarks": []}
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         id="applyDefinitions",

@@ -69,7 +69,7 @@ async def _in_journal(records: Records, wanted: Wanted, who: Identity) -> AuditP
     """All lines that are wanted, for the operator of this machine: in the order of time, and found by the runs
     themselves, with what can not be read.
     """
-    found = audit(records.journal, wanted, lambda entries: records.mask(who).of_run(entries))
+    found = audit(records.journal, wanted, lambda run_id, entries: records.entries_shown(run_id, entries, who))
     lines = sorted([line async for line in found], key=lambda line: line.at)
     problems = [f"run {line.run} can not be read: {line.text}" for line in lines if line.decision == "damaged"]
     return AuditPage(items=tuple(lines), next=None, problems=tuple(problems))
@@ -111,7 +111,7 @@ async def _lines(records: Records, query: AuditQuery, who: Identity) -> tuple[li
         runs = [run.run_id for run in page]
     read = 0
     for run_id in runs[:AUDIT_RUNS]:
-        entries = records.mask(who).of_run(await records.entries(run_id, who))
+        entries = await records.entries_shown(run_id, await records.entries(run_id, who), who)
         read += len(entries)
         for index, line in enumerate(audit_lines(run_id, entries, records.journal.record_kinds)):
             if index < skipped or not wanted.fits(line):

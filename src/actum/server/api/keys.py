@@ -20,7 +20,7 @@ from ...features.command import AnswerText, Command, CommandFlag, CommandOption,
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ..keys import make_key, revoke_key
-from ..scopes import needs_key
+from ..scopes import SCOPES, needs_key
 from .examples import ASKED_AT
 from .fields import ListPart, Moment, Name
 
@@ -37,7 +37,8 @@ class KeyBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         id: the name of the key: letters, digits and hyphens, 40 at most. A name is never used for a second key.
         user: whose calls the key makes; the name of the key where it is left out.
         roles: the roles of the user.
-        scopes: what the key allows; nothing that a server wants a scope for where it is left out.
+        scopes: what the key allows, of the scopes that this server knows; nothing that a server wants a scope for where
+            it is left out.
         tools, models, agents: patterns of the names that the key may use, such as `crm_*`; all names where it is left
             out.
         expires_at: when the key ends, in seconds since 1970; 0 for never.
@@ -165,6 +166,7 @@ async def add_key(api: Api, asked: ApiRequest[None, KeyBody]) -> ApiReply:
             speaks_for=body.speaks_for,
             hang_up=body.hang_up,
             personal=body.personal,
+            known=(*SCOPES, *api.features.scopes),
             clock=api.clock,
         )
     except UsageError as error:
@@ -404,7 +406,8 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Make a key. Its text is told this once.",
         description=(
             "403 with the code `more`: nobody gives a key more than they have. 403 with the code `needs_key`: this "
-            "server wants no key of anybody. 409: the name was used before, here or in another tenant."
+            "server wants no key of anybody. 409: the name was used before, here or in another tenant. 422 for a scope "
+            "that this server does not know, with the list of those that it knows."
         ),
         scopes=("admin",),
         body=KeyBody,

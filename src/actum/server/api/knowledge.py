@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
-from ...agents.declared import AGENT, published_knowing
 from ...core.errors import PermissionDenied, UnknownName, UsageError
 from ...core.identity import Identity
 from ...core.json import JsonObject
 from ...core.language.sentence import Sentence
-from ...core.process.worker_thread import off_loop
 from ...core.visible import on_one_line, visible
 from ...features.command import AnswerText, Command, CommandOption, ListColumn
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
 from ...journal.lists import read_cursor, write_cursor
-from ...knowledge.citing.sources import ADDRESS
 from ...knowledge.collections import (
     NAME_PATTERN,
     READER_PATTERN,
@@ -43,7 +40,7 @@ from ...knowledge.jailed_reader import DOCUMENT_BYTES_MAX
 from ...knowledge.problems import PROBLEMS
 from ...knowledge.search import FOUND, FOUND_MAX, FoundPassage, search
 from ...knowledge.tables import CollectionRow, DocumentRow
-from ...knowledge.unread import KnowingAgent, UnreadCollection, unread
+from ...knowledge.unread import UnreadCollection
 from ...runs.administration import put_on_record
 from .examples import ASKED_AT
 from .fields import Cursor, Limit, ListPart
@@ -219,17 +216,16 @@ async def get_collection(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
         found = await named(api.journal, caller, name)
         rows = await documents_of(api.journal, caller, name)
     problems = tuple(_document(each) for each in rows if each.problem)
-    agents = await _knowing(api, asked.who, name) if caller.may_change(found) else []
-    wrong = tuple(unread(agents, found.name, found.owner, readers_of(found)))
+    wrong = await _unread(api, asked.who, found) if caller.may_change(found) else ()
     return ApiReply(CollectionDetails(**_fields(found, caller), problems=problems, unread=wrong))
 
 
-async def _knowing(api: Api, who: Identity, name: str) -> list[KnowingAgent]:
-    """The agents that have a collection, of those that a caller may know: of the settings, and published."""
-    published = await api.journal.definitions.mentioning(AGENT, ADDRESS + name, tenant=who.tenant)
-    size = sum([len(each.text) for each in published])
-    found = [*api.knowing, *await off_loop(size, published_knowing, published)]
-    return [each for each in found if who.may_use("agent", each.agent)]
+async def _unread(api: Api, who: Identity, row: CollectionRow) -> tuple[UnreadCollection, ...]:
+    """The agents whose callers can not all read a collection, of those that a caller may know."""
+    from .definitions.references import unread  # noqa: PLC0415  # reads workflows, as for `Api`
+
+    found = await unread(api.journal.definitions, row, tenant=who.tenant, own=api.calling)
+    return tuple(each for each in found if who.may_use("agent", each.agent))
 
 
 async def change_readers(api: Api, asked: ApiRequest[None, ReadersBody]) -> ApiReply:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from ...core.errors import InvalidArguments, PermissionDenied, tell_problem
@@ -38,8 +39,8 @@ from ...memory.items import (
     spaces_of,
     switch_memory,
 )
-from ...memory.latest import Times
 from ...memory.notes import NOTE_CHARS_MAX, Kept, NoteKind, dropped_records
+from ...memory.spans import TimeSpan
 from ...runs.administration import put_on_record
 from .examples import ASKED_AT, RUN
 from .fields import Cursor, ListPart, Moment, Name
@@ -166,8 +167,10 @@ class MemoryForgotten(Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: what was to be forgotten.
-        items: the turns and notes that are forgotten: with a note, every turn that says its words.
-        on_record: the runs of these turns. They are still on record until the runs themselves are forgotten.
+        items: the turns and notes that are forgotten: with a note, every turn that says its words, and what the note
+            replaced.
+        on_record: the runs of these turns, which are still on record until the runs themselves are forgotten; where
+            the record was to be deleted, those that are under way.
         deleted: the runs that are deleted from the record as well: those of the turns and notes, those that hold a note
             of their words, and those that their calls started.
     """
@@ -181,16 +184,18 @@ class MemoryForgotten(Struct, frozen=True, kw_only=True):
 async def list_memories(api: Api, asked: ApiRequest[MemoriesQuery, None]) -> ApiReply:
     """What is remembered of the caller."""
     query, user = asked.query, _user(asked.who)
-    times = Times(query.since, query.until or inf)
+    times, space = TimeSpan(query.since, query.until or inf), space_meant(query.space, api.spaces)
     if query.query.strip():
         if not terms_of(query.query):
             raise Refusal(422, "query", "The query has no words to look for.")
-        found = await searched(api.journal, user, query.query, query.limit, query.space, times, query.kind)
+        found = await searched(api.journal, user, query.query, query.limit, space, times, query.kind)
+        found = await _shown_items(api, asked.who, found)
         return ApiReply(MemoryPart(items=tuple(found), next=None, spaces=await _spaces(api, user)))
     with cursors():
         behind = read_cursor(query.cursor, tuple[float, str]) if query.cursor else None
-    items = await listed(api.journal, user, query.limit + 1, query.space, times, query.kind, behind)
-    part, spaces = items[: query.limit], () if query.cursor else await _spaces(api, user)
+    items = await listed(api.journal, user, query.limit + 1, space, times, query.kind, behind)
+    part = await _shown_items(api, asked.who, items[: query.limit])
+    spaces = () if query.cursor else await _spaces(api, user)
     return ApiReply(
         MemoryPart(
             items=tuple(part),
@@ -206,13 +211,22 @@ async def _spaces(api: Api, user: User) -> tuple[MemorySpace, ...]:
 
 async def get_memory(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """A turn or a note, whole."""
-    return ApiReply(await _named(api, asked, asked.names["id"]))
+    return ApiReply((await _shown_items(api, asked.who, [await _named(api, asked, asked.names["id"])]))[0])
+
+
+async def _shown_items(api: Api, who: Identity, items: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """Items as the caller may see them: an answer without values whose label hides them."""
+    runs = [item.id for item in items if isinstance(item, TurnItem)]
+    mask = await api.records.mask_over(runs, who)
+    if not mask.has_hidden:
+        return list(items)
+    return [msgspec.convert(mask.value(msgspec.to_builtins(item)), type(item)) for item in items]
 
 
 async def add_memory(api: Api, asked: ApiRequest[None, MemoryBody]) -> ApiReply:
     """Keep words of the caller as a note."""
     body, user = asked.body, _user(asked.who)
-    text, space = " ".join(body.text.split()), await _space(api, user, body.space)
+    text, space = " ".join(body.text.split()), await _space(api, asked.who, body.space)
     if not text:
         raise Refusal(422, "text", "The text has no words to remember.")
     kept = Kept(new_id("mem"), space, body.kind, text, replaces=body.replaces)
@@ -234,7 +248,7 @@ async def add_memory(api: Api, asked: ApiRequest[None, MemoryBody]) -> ApiReply:
 async def switch_memories(api: Api, asked: ApiRequest[None, MemorySwitch]) -> ApiReply:
     """Switch a memory of the caller off, or on again."""
     user, on = _user(asked.who), asked.body.on
-    space = await _space(api, user, asked.body.space)
+    space = await _space(api, asked.who, asked.body.space)
     await switch_memory(api.journal, user, space, on=on)
     await _put_on_record(api, asked, "memory.switch", {"space": space, "on": on})
     return ApiReply(MemorySpace(space=space, on=on))
@@ -250,7 +264,7 @@ async def forget_memories(api: Api, asked: ApiRequest[ForgetQuery, None]) -> Api
     if query.record:
         raise Refusal(422, "record", "The record is deleted with an id alone, not with all.")
     user = _user(asked.who)
-    space = await _space(api, user, query.space)
+    space = await _space(api, asked.who, query.space)
 
     async def put_on_record_here(dropped: Mapping[str, str]) -> None:
         await _put_dropped_on_record(api, asked, space, dropped)
@@ -275,14 +289,14 @@ async def _forget(api: Api, asked: ApiRequest[Any, Any], id: str, *, with_record
     words, user = item.said if isinstance(item, NoteItem) else "", _user(asked.who)
     notes = await notes_about(api.journal, user, item.space) if with_record else {}
     forgotten = await forget(api.journal, user, item.space, {item.id: words}, put_on_record_here)
-    runs = [each for each in forgotten if each != item.id or isinstance(item, TurnItem)]
-    if isinstance(item, NoteItem) and item.run not in runs:
-        runs.append(item.run)  # a person wrote the note down, or the run that kept the note is no turn
+    runs = list(dict.fromkeys(forgotten.values()))
     if not with_record:
         return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=tuple(runs)))
-    holding = [run_id for each in runs for run_id in notes.get(each, ())]
-    gone = await api.records.forget(list(dict.fromkeys([*runs, *holding])), asked.who, "memory forgotten")
-    return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=(), deleted=gone.runs))
+    runs = list(dict.fromkeys([*runs, *(run_id for each in runs for run_id in notes.get(each, ()))]))
+    busy = await api.journal.driven(runs)
+    gone = await api.records.forget([each for each in runs if each not in busy], asked.who, "memory forgotten")
+    left = tuple(each for each in runs if each in busy)
+    return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=left, deleted=gone.runs))
 
 
 async def _put_dropped_on_record(api: Api, asked: ApiRequest[Any, Any], space: str, dropped: Mapping[str, str]) -> None:
@@ -308,15 +322,32 @@ async def _put_on_record(
     )
 
 
-async def _space(api: Api, user: User, said: str) -> str:
+def space_meant(said: str, spaces: Mapping[str, str]) -> str:
+    """The memory space that somebody means by its name, or by that of an agent.
+
+    Args:
+        said: the name; empty for none.
+        spaces: the memory spaces of agents, by the names of the agents.
+
+    >>> space_meant("cook", {"cook": "kitchen"}), space_meant("kitchen", {"cook": "kitchen"})
+    ('kitchen', 'kitchen')
+    """
+    return said if said in spaces.values() else spaces.get(said, said)
+
+
+async def _space(api: Api, who: Identity, said: str) -> str:
     """The memory space that the caller means.
 
     Raises:
-        Refusal: the caller names none, and has several or none.
+        Refusal: there is none of this name; or the caller names none, and has several or none.
     """
+    spaces, meant = list(await spaces_of(api.journal, _user(who))), space_meant(said, api.spaces)
+    if meant in spaces or (said and (meant in api.spaces.values() or meant in await api.agent_names(who))):
+        return meant
     if said:
-        return said
-    spaces = list(await spaces_of(api.journal, user))
+        raise Refusal(
+            422, "space", "There is no memory {space!r}: give the name of an agent with a memory.", space=said
+        )
     if len(spaces) == 1:
         return spaces[0]
     if spaces:
@@ -348,7 +379,8 @@ def _shown(item: MemoryItem, names: Mapping[str, str]) -> list[AnswerText]:
     """What a person is told of a turn or a note."""
     told = [AnswerText(item.id, kind_of(item), at=item.at), AnswerText(item.space, "space")]
     if isinstance(item, TurnItem):
-        told += [AnswerText(item.agent, "agent"), AnswerText(item.conversation, "conversation")]
+        told.append(AnswerText(item.agent, "agent"))
+        told += [AnswerText(item.conversation, "conversation")] if item.conversation else []
         return [*told, AnswerText(item.said, "said"), AnswerText(item.answered, "answered")]
     told += [AnswerText(item.run, "run"), AnswerText(item.said, "said")]
     return told + ([AnswerText("", "until", at=item.until)] if item.until is not None else [])
@@ -414,6 +446,7 @@ _COLUMNS = (
     ListColumn("kind", made_of=kind_of),
     ListColumn("space", "space"),
     ListColumn("id", "id"),
+    ListColumn("until", "until", "minute"),
     ListColumn("said", "said", "title"),
 )
 _TURN = {
@@ -477,6 +510,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 words=("memory", "search"),
                 help="Find what is remembered of you by words, what fits best first.",
                 arguments=("query",),
+                given={"cursor": ""},  # an answer to a query has no further part
                 options=_OPTIONS
                 | {"query": CommandOption(metavar="QUERY", help="Words to look for.", is_required=True)},
                 columns=_COLUMNS,

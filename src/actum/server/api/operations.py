@@ -25,23 +25,26 @@ from . import (
     audit,
     connections,
     experiments,
+    feed,
     keys,
     knowledge,
     memories,
     published,
     secrets,
+    servers,
     session,
     sessions,
     triggers,
 )
 from .approvals import operations as approvals
 from .definitions import reading
-from .runs import comparing, feed, files, references, scores, timeline
+from .runs import comparing, files, references, scores, timeline
 from .runs import operations as runs
 from .tasks import operations as tasks
 from .tools import kind as tool_kind
 from .tools import operations as tools
 from .tools import trying
+from .workflows import importing
 from .workflows import kind as workflow_kind
 from .workflows import operations as workflows
 from .workflows import trying as trying_workflows
@@ -58,6 +61,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *references.OPERATIONS,
     *workflows.OPERATIONS,
     *workflow_kind.OPERATIONS,
+    *importing.OPERATIONS,
     *tasks.OPERATIONS,
     *approvals.OPERATIONS,
     *sessions.OPERATIONS,
@@ -69,6 +73,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *published.AGENT_OPERATIONS,
     *published.PROMPT_OPERATIONS,
     *published.SERVER_OPERATIONS,
+    *servers.OPERATIONS,
     *published.POLICY_OPERATIONS,
     *trying.OPERATIONS,
     *trying_workflows.OPERATIONS,

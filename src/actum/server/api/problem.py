@@ -6,11 +6,15 @@ Source: RFC 9457 (problem details).
 from __future__ import annotations
 
 import msgspec
+from msgspec import structs
 
-from ...core.language.translation import Language, in_language
-from ...features.refusal import Refusal
+from ...core.call import Problem
+from ...core.language.translation import Context, Language, in_language
+from ...features.refusal import ProblemDetails, Refusal
 from ..refusal import spoken
 
+_SENTENCES = frozenset({"definition", "schema"})
+"""The rules whose problems are whole sentences. Those of other rules say in a word or two what is expected."""
 PROBLEM_TYPE = "application/problem+json"
 Headers = list[tuple[bytes, bytes]]
 
@@ -20,9 +24,24 @@ def encoded(refusal: Refusal, language: Language) -> tuple[int, bytes, Headers]:
 
     Args:
         refusal: why.
-        language: of the detail, which a person reads. What programs read is English in every language.
+        language: of the detail and of what is wrong, which a person reads. What programs read is English in every
+            language.
     """
-    detail = refusal.details.detail if language == "en" else in_language(refusal.sentence, language)
-    body = msgspec.json.encode(msgspec.structs.replace(refusal.details, detail=detail))
+    details = refusal.details if language == "en" else _in_language(refusal, language)
+    body = msgspec.json.encode(details)
     headers = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in refusal.headers.items()]
     return refusal.details.status, body, [(b"content-type", PROBLEM_TYPE.encode()), *headers, *spoken(language)]
+
+
+def _in_language(refusal: Refusal, language: Language) -> ProblemDetails:
+    details = refusal.details
+    told = refusal.told or [each.expected for each in details.problems]
+    problems = tuple(
+        structs.replace(problem, expected=in_language(words, language, _context(problem)))
+        for problem, words in zip(details.problems, told, strict=True)
+    )
+    return structs.replace(details, detail=in_language(refusal.sentence, language), problems=problems)
+
+
+def _context(problem: Problem) -> Context:
+    return "message" if problem.rule in _SENTENCES else "expected"

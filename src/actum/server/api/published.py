@@ -18,6 +18,7 @@ from ...policy.published import POLICY, policies_differ, read_published
 from ...runs.definitions import Publisher
 from ...runs.rejudged import decisions_differ
 from ...toolsets.declared.server import SERVER, read_server, read_server_card, servers_differ
+from ..scopes import allows, wants
 from .api import Api
 from .definitions.operations import operations_of
 
@@ -30,7 +31,7 @@ async def _open(api: Api, who: Identity) -> Publisher | None:
 
     async def check(name: str, text: str) -> ReadDefinition:
         shows = await api.shows(who)
-        return await agents.check(name, text, {tool.name: tool for tool in await api.tools(who) if shows(tool)})
+        return await agents.check(name, text, {tool.name: tool for tool in await api.tools(who) if shows(tool)}, who)
 
     return Publisher(api.journal, AGENT, "agents", check, tenant=who.tenant, means=agents.means)
 
@@ -86,6 +87,8 @@ async def _open_servers(api: Api, who: Identity) -> Publisher | None:
 
     async def check(name: str, text: str) -> ReadDefinition:
         read = read_server(text)
+        if read.names_secret and not allows(who, ("admin",)):  # to look at the tools is to send the secret
+            raise wants("admin", "to publish what names a secret")
         workflows = [*api.workflows.names, *(await api.published.listed(who.tenant))]
         taken = [*workflows, *api.agents.names, *(tool.name for tool in await api.runner.list_tools())]
         card = await tools.check_server(name, text, taken)

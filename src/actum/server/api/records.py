@@ -25,6 +25,7 @@ from ...journal.conversations import as_they_stand
 from ...journal.recording import RunState
 from ...policy.labels import Label
 from ...policy.record_mask import RecordMask, reader_mask
+from ...runs.other_values import know_others
 from ...runs.recorded import is_run_id
 from ..scopes import allows
 
@@ -94,15 +95,32 @@ class Records:
         """What hides values with a label from a caller, in the record of one run."""
         return reader_mask(self._labels, who.principal, who.roles)
 
-    def shown(self, recorded: Recorded, who: Identity) -> Recorded:
+    async def mask_of(self, run_id: str, entries: Sequence[Entry], who: Identity) -> RecordMask:
+        """What hides values from a caller in the record of a run: also those of other runs that this run says again."""
+        mask = await know_others(self.mask(who), self.journal, run_id, entries)
+        mask.know_run(entries)
+        return mask
+
+    async def mask_over(self, run_ids: Sequence[str], who: Identity) -> RecordMask:
+        """What hides values of some runs from a caller, wherever they are said again."""
+        mask = self.mask(who)
+        for run_id, entries in (await self.journal.read_each(list(run_ids))).items() if self._labels else ():
+            mask.know_run(entries)
+            await know_others(mask, self.journal, run_id, entries)
+        return mask
+
+    async def entries_shown(self, run_id: str, entries: Sequence[Entry], who: Identity) -> Sequence[Entry]:
+        """The entries of a run as a caller may see them."""
+        return (await self.mask_of(run_id, entries, who)).of_run(entries)
+
+    async def shown(self, recorded: Recorded, who: Identity) -> Recorded:
         """A run as a caller may see its record: to be shown, and not to go on with."""
-        entries = self.mask(who).of_run(recorded.entries)
+        entries = await self.entries_shown(recorded.run_id, recorded.entries, who)
         return recorded if entries is recorded.entries else _recorded(recorded.run_id, entries)
 
-    def shown_object(self, recorded: Recorded, value: JsonObject, who: Identity) -> JsonObject:
+    async def shown_object(self, recorded: Recorded, value: JsonObject, who: Identity) -> JsonObject:
         """A value that a run's record names and does not hold, as a caller may see it."""
-        mask = self.mask(who)
-        mask.of_run(recorded.entries)
+        mask = await self.mask_of(recorded.run_id, recorded.entries, who)
         return {name: mask.value(each) for name, each in value.items()}
 
     async def shown_waiting(self, items: Sequence[InboxItem], who: Identity) -> list[InboxItem]:
@@ -114,7 +132,9 @@ class Records:
         shown = {
             waits.asked.id: waits
             for item in {item.run.run_id: item for item in items}.values()
-            for waits in waiting_items(item.run, self.mask(who).of_run(entries.get(item.run.run_id, ())))
+            for waits in waiting_items(
+                item.run, await self.entries_shown(item.run.run_id, entries.get(item.run.run_id, ()), who)
+            )
         }
         return [shown.get(item.asked.id, item) for item in items]
 

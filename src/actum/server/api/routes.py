@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.inspect import StructType, VarTupleType, type_info
 from starlette.requests import ClientDisconnect
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from ...core.call import Problem
@@ -116,11 +116,11 @@ class ApiRoutes:
         if features.scopes:  # a mistake in the operation of a stranger ends the start, not a later request
             describing.made()
         self._routes: list[BaseRoute] = [
-            Route(path, endpoint=_Place(self.api, self.streams, {each.method.upper(): each for each in operations}))
+            _PathRoute(path, _Place(self.api, self.streams, {each.method.upper(): each for each in operations}))
             for path, operations in by_path(operations).items()
         ]
         self._routes.append(Route("/openapi.json", endpoint=describing))
-        self._routes.append(Route("/v1/{rest:path}", endpoint=_nowhere))
+        self._routes.append(_OtherPaths([*self._routes]))
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -232,6 +232,10 @@ class _Place:
         self.streams = streams
         self._operations = operations
 
+    def takes(self, method: str) -> bool:
+        """Whether the path has an operation of this method."""
+        return ("GET" if method == "HEAD" else method) in self._operations
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         operation = self._operations.get(method)
@@ -266,6 +270,42 @@ class _Place:
 
     def _public(self) -> str:
         return self.api.browsers.public if self.api.browsers is not None else ""
+
+
+class _PathRoute(Route):
+    """The route of one path. Another path that fits comes first for a method that this one does not take: `import` in
+    `/v1/workflows/import` is the name of a workflow for GET, and a word of ours for POST.
+
+    Args:
+        path: the path.
+        place: answers.
+    """
+
+    def __init__(self, path: str, place: _Place) -> None:
+        super().__init__(path, endpoint=place)
+        self._place = place
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, more = super().matches(scope)
+        is_taken = match != Match.FULL or self._place.takes(scope["method"])
+        return (match if is_taken else Match.PARTIAL), more
+
+
+class _OtherPaths(Route):
+    """All paths below `/v1/` that no route before it has, not even for another method.
+
+    Args:
+        before: the routes before it.
+    """
+
+    def __init__(self, before: Sequence[BaseRoute]) -> None:
+        super().__init__("/v1/{rest:path}", endpoint=_nowhere)
+        self._before = before
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, more = super().matches(scope)
+        is_known = match == Match.FULL and any(route.matches(scope)[0] != Match.NONE for route in self._before)
+        return (Match.NONE if is_known else match), more
 
 
 def _wrong_method(allowed: Iterable[str]) -> Refusal:
@@ -313,6 +353,7 @@ def _read(operation: Operation, who: Identity, scope: Scope, raw: bytes, public:
         last_event=last_event,
         sender=sender,
         origin=own_origin(scope, public),
+        language=language_of(scope),
     )
 
 

@@ -261,9 +261,13 @@ async def list_messages(api: Api, asked: ApiRequest[OwnerQuery, None]) -> ApiRep
         messages = await history(api.journal, latest.run_id, seen, owner=User(asked.who.tenant, owner))
     except JournalError:
         raise Refusal(503, "record_unreadable", "The record of this session can not be read.") from None
+    mask = await api.records.mask_over([run.run_id for run in runs], asked.who)
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            mask.know(message.result)
     return ApiReply(
         SessionMessages(
-            items=tuple(map(session_message, messages)),
+            items=tuple([session_message(mask.message(message)) for message in messages]),
             next=None,
             session=asked.names["id"],
             runs=tuple(run_info(run, asked.who) for run in await as_they_stand(api.journal, runs[::-1])),

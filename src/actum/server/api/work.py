@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
 
+from ...core.errors import ReplayDiverged
 from ...core.event import Event, RunResult, RunStarted
 from ...core.process.claim import busy
 from ...features.refusal import Refusal
@@ -110,7 +111,10 @@ class Work:
         self.spoken.end(run_id)
         if task.cancelled():
             return
-        if (error := task.exception()) is not None:
+        error = task.exception()
+        if isinstance(error, ReplayDiverged):
+            log.warning("a run is not gone on with: %s", error)
+        elif error is not None:
             log.info("run %s has failed: %s", run_id, type(error).__name__)  # the record has the error
         elif task.result().status == "paused":
             self.paused.add(run_id)

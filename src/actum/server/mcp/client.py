@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -86,6 +86,7 @@ class McpClient:
         trace: the `traceparent` that came with the request.
         tracestate: what came beside that: which agents wait for this request.
         is_detached: its request has its answer.
+        seen: gives questions as the user of the client may see them.
     """
 
     def __init__(self, context: ServerRequestContext[Any, Any], who: Identity, holder: Holder) -> None:
@@ -94,6 +95,7 @@ class McpClient:
         self.holder = holder
         self.is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self.missing: JsonObject = {}
+        self.seen: Callable[[Sequence[Pending]], Awaitable[Sequence[Pending]]] = _as_they_are
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         meta = (context.params or {}).get("_meta")
         self.trace = checked_traceparent(meta.get("traceparent")) if isinstance(meta, Mapping) else ""
@@ -170,7 +172,8 @@ class McpClient:
         if self.is_modern:
             return None
         try:
-            answer = told_by_client(pending, await self._send(*question_of(pending)), self.who)
+            (seen,) = await self.seen([pending])
+            answer = told_by_client(pending, await self._send(*question_of(seen)), self.who)
         except UsageError as error:
             raise CanNotBeAsked("What the client answered is not what it was asked for: {why}", why=error) from None
         return answer
@@ -267,6 +270,10 @@ class McpClient:
         except MCPError as error:
             raise CanNotBeAsked("The client refused to be asked: {why}", why=error.message[:200]) from None
         return cast(JsonObject, result.model_dump(mode="json"))
+
+
+async def _as_they_are(asked: Sequence[Pending]) -> Sequence[Pending]:
+    return asked
 
 
 def _way(pending: Pending) -> str:

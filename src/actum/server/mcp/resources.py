@@ -39,6 +39,7 @@ from ...kinds import Unclear, open_under
 from ...policy.labels import Label
 from ...policy.record_mask import reader_mask
 from ...protocols.mcp.content import ANY_TYPE
+from ...runs.other_values import as_seen
 from ...toolsets.function.function import FunctionTool
 from ...toolsets.function.returned import result_of
 from .prompts import Suggest
@@ -300,7 +301,8 @@ def own_runs(journal: Journal, labels: Mapping[str, Label] | None = None) -> Res
         started = entries[0].record if entries else None
         if not isinstance(started, Started) or started.user != ctx.user:
             return None
-        recording = RunState(reader_mask(labels or {}, ctx.principal, ctx.roles).of_run(entries))
+        mask = reader_mask(labels or {}, ctx.principal, ctx.roles)
+        recording = RunState(await as_seen(mask, journal, run_id, entries))
         calls: list[Json] = []
         for cause, asked in recording.calls.items():
             for index, call in enumerate(asked):

@@ -28,8 +28,10 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import structs
 from starlette.applications import Starlette
 
+from ...agents.agent_tool import leads_to_memory
 from ...call.limits.limits import Limits
 from ...core.call import MediaPart, ToolResult
 from ...core.clock import SystemClock
@@ -40,8 +42,10 @@ from ...core.identity import Identity
 from ...core.interfaces import Clock, Journal
 from ...core.json import Json, JsonObject, is_too_deep
 from ...core.policy import Facts, Policy
+from ...core.run.pending import Pending
 from ...core.secrets.store import SecretSource
 from ...core.tool import Tool
+from ...journal.kept_uses import with_all_uses
 from ...journal.memory import MemoryJournal
 from ...journal.recording import RunState
 from ...policy.labels import Label
@@ -50,6 +54,7 @@ from ...protocols.mcp.content import resource_of
 from ...protocols.mcp.tasks import EXTENSION, Task
 from ...runs.given_tools import Toolish
 from ...runs.options import Emit
+from ...runs.other_values import know_others, questions_as_seen
 from ...runs.run import Stopping
 from ...runs.runner import Runner
 from ..access import LOCAL, Access
@@ -390,17 +395,24 @@ class McpService:
     async def _runner_of(self, run_id: str) -> Runner:
         """What can go on with the run of a call."""
         entries = await self.journal.read(run_id)
-        return await self._offer.runner_of(self.runner, RunState(entries[:1]).beginning()) if entries else self.runner
+        if not entries:
+            return self.runner
+        started = await with_all_uses(RunState(entries[:1]).beginning(), self.journal)
+        return await self._offer.runner_of(self.runner, started)
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
         who, shown = self.who(), await self._tools()
         may_see, modern = await self._visibility.shown_to(who), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         published = await self._published_tools(who.tenant, shown)
-        hidden = await self.runner.hidden_from(Facts.of(who))
-        own = shown.told(modern=modern)
-        if hidden:
-            own = [each for each in own if each[0].name not in hidden]
-        return page_of_visible("tools/list", [*own, *published.told(modern=modern)], may_see, params)
+        told = [*shown.told(modern=modern), *published.told(modern=modern)]
+        if hidden := await self._hidden_from(who):
+            told = [each for each in told if each[0].name not in hidden]
+        return page_of_visible("tools/list", told, may_see, params)
+
+    async def _hidden_from(self, who: Identity) -> frozenset[str]:
+        """The names of the tools that do not exist for a caller: of this server, and of the caller's tenant."""
+        own = await self.runner.hidden_from(Facts.of(who))
+        return own | (await self._offer.offered(who.tenant)).hidden_from(who)
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         who, shown = self.who(), await self._tools()
@@ -408,7 +420,7 @@ class McpService:
         tool, is_own = shown.by_name.get(name) if isinstance(name, str) else None, True
         if tool is None and isinstance(name, str):
             tool, is_own = (await self._published_tools(who.tenant, shown)).by_name.get(name), False
-        if tool is not None and is_own and tool.name in await self.runner.hidden_from(Facts.of(who)):
+        if tool is not None and tool.name in await self._hidden_from(who):
             tool = None
         if tool is None or not self._visibility.may_call(tool, who):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
@@ -420,6 +432,7 @@ class McpService:
         state = params.get("requestState")
         known = state if isinstance(state, str) else await self._parked.find(tool.name, arguments, who)
         run_id = known or new_call()
+        client.seen = partial(self._questions_as_seen, run_id, who)
         ended: list[RunResult] = []
 
         async def run(emit: Emit | None, stopping: Stopping) -> RunResult:
@@ -432,7 +445,7 @@ class McpService:
                 runner = None if is_own else await self._offer.runner(self.runner, who.tenant, tool.name)
                 result = await begin(runner or self.runner, tool.name, arguments, client, who, run_id, emit, stopping)
             ended.append(result)
-            return result
+            return structs.replace(result, pending=await client.seen(result.pending))
 
         outcome: ToolResult | NotYet | Task | None = None
         try:
@@ -447,8 +460,31 @@ class McpService:
             return outcome.handle()
         if isinstance(outcome, NotYet):
             return outcome.told()
+        is_without_memory = not who.is_one_person and await self._remembers_users(who, tool.name, is_own=is_own)
+        seen = await self._as_seen(run_id, outcome, who)
+        return call_result(seen, any_value=client.is_modern, is_without_memory=is_without_memory)
+
+    async def _as_seen(self, run_id: str, result: ToolResult, who: Identity) -> ToolResult:
+        """A result of a run as a caller may see it."""
         mask = reader_mask(self.runner.labels, who.principal, who.roles)
-        return call_result(mask.result(outcome), any_value=client.is_modern)
+        if mask.hides(result.seen):  # an agent answered that was told hidden values
+            await know_others(mask, self.journal, run_id, await self.journal.read(run_id))
+        return mask.result(result)
+
+    async def _questions_as_seen(self, run_id: str, who: Identity, asked: Sequence[Pending]) -> Sequence[Pending]:
+        """Questions of a run as a caller may see them."""
+        if not asked:
+            return asked
+        mask = reader_mask(self.runner.labels, who.principal, who.roles)
+        return await questions_as_seen(mask, self.journal, run_id, asked)
+
+    async def _remembers_users(self, who: Identity, tool: str, *, is_own: bool) -> bool:
+        """Whether a tool is an agent that has a memory of its users."""
+        runner = self.runner if is_own else await self._offer.runner(self.runner, who.tenant, tool)
+        for toolset in runner.toolsets if runner is not None else ():
+            if leads_to_memory(toolset) and tool in {each.name for each in await toolset.list_tools()}:
+                return True
+        return False
 
     def _of_task(self, answer: Answering) -> Handler:
         async def handle(ctx: Context, params: JsonObject) -> JsonObject:

@@ -32,6 +32,7 @@ from ...journal.recording import CallRef, RunState
 from ...policy.record_mask import reader_mask
 from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
 from ...runs.options import Emit
+from ...runs.other_values import as_seen
 from ...runs.run import Stopping
 from ...runs.runner import Runner
 from ...tasks.attempt import settle
@@ -221,7 +222,8 @@ class Tasks:
 
     async def _look(self, task_id: str, client: McpClient) -> Task:
         entries = await self._journal.read(task_id)
-        recording = RunState(entries)
+        mask = reader_mask(self._runner.labels, client.who.principal, client.who.roles)
+        recording = RunState(await as_seen(mask, self._journal, task_id, entries))
         line = line_of(task_id, entries)
         status, message, told = self._state(
             recording,
@@ -252,8 +254,7 @@ class Tasks:
             tool, result = outcome
             if result.error is not None and result.error.code == "tool_bug":
                 return "failed", "", {"code": INTERNAL_ERROR, "message": result.error.message}
-            mask = reader_mask(self._runner.labels, client.who.principal, client.who.roles)
-            return "completed", "", self._tell(tool, mask.result(result))
+            return "completed", "", self._tell(tool, result)
         waiting = [asked.pending for asked in recording.waiting()]
         askable: list[Pending] = [pending for pending in waiting if client.can_be_asked(pending)]
         if askable and not is_running:

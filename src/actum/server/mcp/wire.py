@@ -66,13 +66,19 @@ def definition_of(tool: Tool, *, any_value: bool) -> JsonObject:
     return told
 
 
-def call_result(result: ToolResult, *, any_value: bool) -> JsonObject:
+_MEMORY_OFF: JsonObject = {"actum": {"memory": "off"}}
+
+
+def call_result(result: ToolResult, *, any_value: bool, is_without_memory: bool = False) -> JsonObject:
     """The result of `tools/call`, in text too where it is a structured value.
 
     Args:
         any_value: as above.
+        is_without_memory: an agent has answered that has a memory of its users, and does without it here.
     """
     told = answer_of(result)
+    if is_without_memory:
+        told["_meta"] = _MEMORY_OFF
     value = result.structured
     if (value is None and result.content) or not (any_value or isinstance(value, dict)):
         told.pop("structuredContent", None)

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 
+import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -53,7 +54,7 @@ from .lost import lost_header, told_losses
 from .outgoing import Outgoing, outgoing, wants_usage
 from .refused import DO_NOT_RETRY, refusal_response
 from .request import ModelRequest
-from .surface import SURFACES
+from .surface import SURFACES, token_count
 from .trouble import ERROR_BYTES_MAX, RESTS, UpstreamFailure, failure_of_network, failure_of_status
 from .upstream import ModelRoute, ModelUpstream
 
@@ -600,8 +601,8 @@ def _estimated(asked: ModelRequest, line: _Line) -> Response:
     request = asked.request
     counted = with_usage(Reply.of(""), request.messages, sum(len(str(tool.parameters)) for tool in request.tools))
     line.end("answered", 200)
-    body = b'{"input_tokens":%d}' % counted.usage.input_tokens
-    return Response(body, 200, {ESTIMATED_HEADER: "true"}, "application/json")
+    body = token_count(asked.surface.vendor, counted.usage.input_tokens or 0)
+    return Response(msgspec.json.encode(body), 200, {ESTIMATED_HEADER: "true"}, "application/json")
 
 
 def _forwarded(asked: ModelRequest) -> dict[str, str]:

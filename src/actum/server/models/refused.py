@@ -15,6 +15,8 @@ from .surface import ERROR_DIALECTS, Vendor
 
 DO_NOT_RETRY = {"x-should-retry": "false"}
 """Official clients repeat a request by themselves after 409, 429 and 5xx, unless an answer has this header."""
+NOT_SERVED = 501
+"""What a vendor's API has and this server does not have. It will not have it a second later."""
 
 
 class Refused(Exception):
@@ -55,7 +57,8 @@ def refusal_response(
         headers: of the answer, beside those of the error.
     """
     told = told_error(vendor, error, request_id)
-    return Response(told.body, told.status, {**told.headers, **(headers or {})})
+    final = DO_NOT_RETRY if told.status == NOT_SERVED else {}
+    return Response(told.body, told.status, {**told.headers, **final, **(headers or {})})
 
 
 def error_of_refusal(refusal: HttpRefusal) -> ModelError:

@@ -23,7 +23,7 @@ from ...dialects.api.openai_fields import read_body
 from ...dialects.api.raw_json import NOT_DECODED
 from ...dialects.base import ApiDialect
 from ..route_group import identity_of
-from .surface import CHAT, Surface
+from .surface import CHAT, COUNT_CONTENT, Surface
 
 
 class _Head(Struct):
@@ -94,7 +94,10 @@ class ModelRequest:
             UsageError: the body is no request of this API; the message says where.
         """
         if self._request is None:
-            read = self.surface.dialect.decode_request(self.body)
+            body = self.body
+            if self.surface is COUNT_CONTENT and isinstance(whole := self.fields.get("generateContentRequest"), dict):
+                body = msgspec.json.encode(whole)  # the other way to ask Google's API for a count
+            read = self.surface.dialect.decode_request(body)
             self._request = structs.replace(read, model=self.model, stream=self.stream)
         return self._request
 

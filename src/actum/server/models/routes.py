@@ -31,7 +31,7 @@ from ..refusal import HttpRefusal
 from ..route_group import REQUEST_ID, Worded, identity_of
 from .executor import Executor
 from .names import Executing, ModelNames, Passing, lets_all_in
-from .refused import Refused, error_of_refusal, refusal_response, told_error
+from .refused import NOT_SERVED, Refused, error_of_refusal, refusal_response, told_error
 from .request import ModelRequest, read_request
 from .surface import KEY_HEADERS, KEY_QUERY, SURFACES, Surface, Vendor, vendor_of
 
@@ -53,7 +53,7 @@ def model_entry(vendor: Vendor, name: str) -> JsonObject:
             unknown: JsonObject = dict.fromkeys(("capabilities", "max_input_tokens", "max_tokens"))
             return {"type": "model", "id": name, "display_name": name, "created_at": at, **unknown}
         case "gemini":
-            methods: list[Json] = ["generateContent", "streamGenerateContent"]
+            methods: list[Json] = ["generateContent", "streamGenerateContent", "countTokens"]
             return {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": methods}
         case "openai":
             return {"id": name, "object": "model", "created": _BEGAN, "owned_by": OWNER}
@@ -80,6 +80,21 @@ def model_list(vendor: Vendor, names: Sequence[str]) -> JsonObject:
 log = logging.getLogger("actum.server.models")
 
 JSON = "application/json"
+_NOT_SERVED = (
+    OtherPath.AUDIO,
+    OtherPath.BATCHES,
+    OtherPath.FILES,
+    OtherPath.FINE_TUNING,
+    OtherPath.IMAGES,
+    f"{OtherPath.MESSAGES}/batches",
+    OtherPath.MODERATIONS,
+    OtherPath.REALTIME,
+    f"{OtherPath.RESPONSES}/compact",
+    OtherPath.UPLOADS,
+    OtherPath.VIDEOS,
+)
+"""What the vendors' clients may ask for and nobody answers here; they are told in their own form."""
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -148,8 +163,9 @@ class ModelRoutes(Generic[T]):
             executor.know_names(self._agent_of)
         more = executor.routes if executor is not None else ()
         self._routes: list[BaseRoute] = [
-            *more,
             *(Route(path, _Place(self._answerer(surface))) for surface in SURFACES for path in surface.paths),
+            *(Route(f"{path}{rest}", _Place(_not_served, "")) for path in _NOT_SERVED for rest in ("", "/{rest:path}")),
+            *more,
             Route(OtherPath.MODELS, _Place(self._list, "GET")),
             Route("/v1beta/models", _Place(self._list, "GET")),
             Route(f"{OtherPath.MODELS}/{{model:path}}", _Place(self._show, "GET")),
@@ -298,9 +314,12 @@ async def _nowhere(http: HttpRequest) -> Response:
     raise UnknownName("There is nothing at this path.")
 
 
+async def _not_served(http: HttpRequest) -> Response:
+    raise ModelError("This server does not serve {path}.", status=NOT_SERVED, path=http.scope["path"][:200])
+
+
 def _vendor_of(scope: Scope) -> Vendor:
-    is_anthropic = any(name == b"anthropic-version" for name, _ in scope["headers"])
-    return vendor_of(scope["path"], has_anthropic_version=is_anthropic)
+    return vendor_of(scope["path"], scope["headers"])
 
 
 def _id_of(scope: Scope) -> str:

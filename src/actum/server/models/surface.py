@@ -7,10 +7,12 @@ stand in a stream. `models/endpoint.py` has the same table for the other directi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
 
+from ...core.json import JsonObject
 from ...dialects.api.anthropic.dialect import ANTHROPIC_MESSAGES
 from ...dialects.api.gemini.dialect import GEMINI_CONTENT
 from ...dialects.api.openai_chat.dialect import OPENAI_CHAT
@@ -96,6 +98,16 @@ COUNT_TOKENS = Surface(
     stream="never",
     forwarded=_ANTHROPIC_HEADERS,
 )
+COUNT_INPUT = Surface(
+    name="count_input",
+    vendor="openai",
+    paths=(f"{OtherPath.RESPONSES}/input_tokens",),
+    upstream_path="/responses/input_tokens",
+    dialect=OPENAI_RESPONSES,
+    does="count_tokens",
+    stream="never",
+    forwarded=("openai-beta",),
+)
 EMBEDDINGS = Surface(
     name="embeddings",
     vendor="openai",
@@ -128,8 +140,30 @@ STREAM_GENERATE = Surface(
     stream="always",
     comments=False,
 )
+COUNT_CONTENT = Surface(
+    name="count_content",
+    vendor="gemini",
+    paths=("/v1beta/models/{model:path}:countTokens", f"{OtherPath.MODELS}/{{model:path}}:countTokens"),
+    upstream_path="/models/{model}:countTokens",
+    dialect=GEMINI_CONTENT,
+    does="count_tokens",
+    model_in="address",
+    stream="never",
+    comments=False,
+)
 
-SURFACES = (CHAT, COMPLETIONS, RESPONSES, MESSAGES, COUNT_TOKENS, EMBEDDINGS, GENERATE, STREAM_GENERATE)
+SURFACES = (
+    CHAT,
+    COMPLETIONS,
+    RESPONSES,
+    MESSAGES,
+    COUNT_TOKENS,
+    COUNT_INPUT,
+    EMBEDDINGS,
+    GENERATE,
+    STREAM_GENERATE,
+    COUNT_CONTENT,
+)
 """All surfaces that a model's name is sent to with a body."""
 
 KEY_HEADERS = ("x-api-key", "x-goog-api-key")
@@ -147,13 +181,33 @@ ERROR_DIALECTS: dict[Vendor, ApiDialect] = {
 _BY_PATH: dict[str, Vendor] = {path: surface.vendor for surface in SURFACES for path in surface.paths}
 
 
-def vendor_of(path: str, *, has_anthropic_version: bool = False) -> Vendor:
+_GEMINI_ENDS = tuple(path.rpartition("}")[2] for path, vendor in _BY_PATH.items() if vendor == "gemini")
+_VENDORS_BY_HEADER: dict[bytes, Vendor] = {b"anthropic-version": "anthropic", b"x-goog-api-client": "gemini"}
+"""Headers that the clients of a vendor send with every request."""
+
+
+def token_count(vendor: Vendor, tokens: int) -> JsonObject:
+    """How many tokens a request has, in the form of a vendor's API.
+
+    Args:
+        vendor: whose client asks.
+        tokens: how many there are.
+    """
+    match vendor:
+        case "gemini":
+            return {"totalTokens": tokens}
+        case "anthropic":
+            return {"input_tokens": tokens}
+        case "openai":
+            return {"object": "response.input_tokens", "input_tokens": tokens}
+
+
+def vendor_of(path: str, headers: Iterable[tuple[bytes, bytes]] = ()) -> Vendor:
     """Whose client asks at a path, so that an error can be told in the form that the client knows.
 
     Args:
         path: of the request.
-        has_anthropic_version: the request has the header `anthropic-version`, as those of Anthropic's clients have.
-            This tells apart who asks for `/v1/models`.
+        headers: of the request, with names in small letters. They tell apart who asks for `/v1/models`.
 
     >>> vendor_of("/v1/messages"), vendor_of("/v1beta/models/gemini-3:generateContent"), vendor_of("/v1/models")
     ('anthropic', 'gemini', 'openai')
@@ -161,6 +215,8 @@ def vendor_of(path: str, *, has_anthropic_version: bool = False) -> Vendor:
     known = _BY_PATH.get(path)
     if known is not None:
         return known
-    if path.startswith("/v1beta/") or path.endswith((":generateContent", ":streamGenerateContent")):
+    if path.startswith("/v1beta/") or path.endswith(_GEMINI_ENDS):
         return "gemini"
-    return "anthropic" if has_anthropic_version or path.startswith(OtherPath.MESSAGES) else "openai"
+    if path.startswith(OtherPath.MESSAGES):
+        return "anthropic"
+    return next((_VENDORS_BY_HEADER[name] for name, _ in headers if name in _VENDORS_BY_HEADER), "openai")

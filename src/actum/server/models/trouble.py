@@ -8,8 +8,8 @@ from __future__ import annotations
 import msgspec
 from starlette.responses import Response
 
-from ...core.errors import ContextOverflow, ModelError, ModelGarbled, ModelUnavailable
-from ...core.stored.passed import Trouble
+from ...core.errors import ModelError, ModelGarbled, ModelUnavailable
+from ...core.stored.passed import Trouble, trouble_of
 from ...dialects.base import ApiDialect
 from ...transport.http import HttpFailure, retry_after
 from ...transport.upstream_client import UpstreamAnswer
@@ -68,7 +68,7 @@ def failure_of_status(
         same_api: the client speaks the API of the upstream.
     """
     error = dialect.decode_error(answer.status, retry_after(answer.headers, now), body)
-    trouble, provoked = _trouble(answer.status, error), answer.status in _PROVOKED
+    trouble, provoked = trouble_of(error, answer.status), answer.status in _PROVOKED
     if trouble == "key":
         refused = ModelUnavailable("The model's own server refuses this server.", status=502)
         return UpstreamFailure(trouble, refused, provoked=provoked)
@@ -95,23 +95,6 @@ def failure_of_network(failure: HttpFailure) -> UpstreamFailure:
             "unreachable", ModelUnavailable("The model's own server did not answer in time.", status=504)
         )
     return UpstreamFailure("unreachable", ModelUnavailable("The model's own server can not be reached.", status=503))
-
-
-def _trouble(status: int, error: ModelError) -> Trouble | None:
-    if isinstance(error, ContextOverflow):
-        return "context"
-    if status < 400:
-        return "garbled"
-    known: dict[int, Trouble] = {
-        401: "key",
-        402: "key",
-        403: "key",
-        404: "unknown_model",
-        408: "trouble",
-        425: "trouble",
-        429: "rate_limit",
-    }
-    return known.get(status, "trouble" if status >= 500 else None)
 
 
 def _is_object(body: bytes) -> bool:

@@ -35,9 +35,11 @@ _SPOKEN = {
     "openai_functions": ("chat", "completions", "embeddings"),
     "openai_responses": ("responses", "embeddings"),
     "anthropic_messages": ("messages", "count_tokens"),
-    "gemini_content": ("generate", "stream_generate"),
+    "gemini_content": ("generate", "stream_generate", "count_content"),
 }
-"""The surfaces that an upstream of an API takes as they come. At OpenAI itself that is all of OpenAI's."""
+"""The surfaces that an upstream of an API takes as they come."""
+_ALL_AT_OPENAI = ("responses", "count_input")
+"""OpenAI itself takes these as well, whichever of its APIs the settings name."""
 _BY_NAME = {surface.name: surface for surface in SURFACES}
 
 
@@ -78,7 +80,8 @@ class ModelUpstream:
         self.timeout_s, self._prices = timeout_s, dict(prices or {})
         api = place.dialect.name
         spoken = _SPOKEN.get(api, ())
-        self.surfaces: Collection[str] = {*spoken, "responses"} if place.provider == "openai" else {*spoken}
+        at_openai = _ALL_AT_OPENAI if place.provider == "openai" else ()
+        self.surfaces: Collection[str] = {*spoken, *at_openai}
         check_headers(headers or {})
         wire = WIRES.get(api, CHAT_WIRE)
         ours = {"content-type": "application/json", "accept-encoding": "identity", "user-agent": "actum"}

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 
 from ...core.errors import JournalError
 from ...core.stored.definitions import (
+    CHANGES_MAX,
     Canary,
     DefinitionDeed,
     DefinitionDraft,
+    DraftChange,
     DraftInUse,
     KindName,
     ListedDefinition,
@@ -49,10 +51,11 @@ _NAMES = """SELECT drafts.name, revision, published, coalesce(publications.diges
     WHERE drafts.tenant = ? AND drafts.kind = ? AND drafts.digest <> ''"""
 _MENTIONING = """SELECT publications.name, publications.number, publications.digest, publications.at, author, again,
     source, text, publications.about FROM publications JOIN in_use ON in_use.tenant = publications.tenant
-    AND in_use.kind = publications.kind AND in_use.name = publications.name AND in_use.number = publications.number
+    AND in_use.kind = publications.kind AND in_use.name = publications.name
+    AND (in_use.number = publications.number OR (in_use.share > 0 AND in_use.canary = publications.number))
     WHERE publications.tenant = ? AND publications.kind = ?"""
+_DRAFTS = "SELECT kind, count(*) FROM drafts WHERE tenant = ? AND digest <> '' GROUP BY kind"
 _SIZES = """SELECT
-    (SELECT count(*) FROM drafts WHERE tenant = ? AND digest <> ''),
     (SELECT coalesce(sum(length(text)), 0) FROM drafts WHERE tenant = ?),
     (SELECT coalesce(sum(length(text)), 0) FROM publications WHERE tenant = ?)"""
 _ADD = """INSERT INTO publications (tenant, kind, name, number, text, digest, at, author, again, source, about)
@@ -71,6 +74,14 @@ _TAKE_OUT_OF_USE = f"DELETE FROM in_use {_OF}"
 _MADE = "SELECT made FROM publications_made WHERE tenant = ? AND kind = ?"
 _COUNT = """INSERT INTO publications_made (tenant, kind, made) VALUES (?, ?, 1)
     ON CONFLICT (tenant, kind) DO UPDATE SET made = publications_made.made + 1"""
+_NOTE = """INSERT INTO draft_changes (tenant, kind, name, number, revision, author, gone)
+    VALUES (?, ?, ?, (SELECT coalesce(max(number), 0) + 1 FROM draft_changes WHERE tenant = ?), ?, ?, ?)
+    ON CONFLICT (tenant, kind, name) DO UPDATE SET number = excluded.number, revision = excluded.revision,
+    author = excluded.author, gone = excluded.gone"""
+_CHANGES = f"""SELECT kind, name, number, revision, author, gone FROM draft_changes WHERE tenant = ? AND number > ?
+    ORDER BY number DESC LIMIT {CHANGES_MAX}"""
+_LATEST_CHANGE = """SELECT kind, name, number, revision, author, gone FROM draft_changes WHERE tenant = ?
+    ORDER BY number DESC LIMIT 1"""
 _NUMBERS = range(1, 2**31)
 
 
@@ -108,9 +119,10 @@ class DatabaseDefinitions:
         return await self._writer.ask(write, writes=True, durable=True)
 
     async def delete_draft(
-        self, kind: KindName, name: str, *, revision: int | None = None, tenant: str = ""
+        self, kind: KindName, name: str, *, revision: int | None = None, tenant: str = "", by: str = ""
     ) -> DefinitionDraft:
         place = _place(tenant, kind, name)
+        checked_user("by", by)
         self._check_format()
 
         def write(database: Database) -> DefinitionDraft:
@@ -123,6 +135,7 @@ class DatabaseDefinitions:
             if draft.published:
                 raise DraftInUse("{kind} {name!r} is in use: take it out of use first", kind=kind, name=name)
             database.execute(_CHANGE, (b"", draft.revision, "", draft.at, draft.by, *place))
+            database.execute(_NOTE, (*place, tenant, draft.revision, by, 1))
             return draft
 
         return await self._writer.ask(write, writes=True, durable=True)
@@ -302,10 +315,25 @@ class DatabaseDefinitions:
         rows = await self._writer.ask(lambda database: database.execute(_IN_USE_ALL, wanted))
         return sorted(map(_in_use, rows), key=lambda line: line.name)
 
+    async def in_use_everywhere(self) -> list[tuple[str, KindName, str]]:
+        self._check_format()
+        rows = await self._writer.ask(lambda database: database.execute("SELECT tenant, kind, name FROM in_use", ()))
+        return sorted((str(tenant), str(kind), str(name)) for tenant, kind, name in rows)
+
     async def line_in_use(self, kind: KindName, name: str, *, tenant: str = "") -> PublicationInUse | None:
         place = _place(tenant, kind, name)
         self._check_format()
         return await self._writer.ask(lambda database: _line(database, place))
+
+    async def drafts_changed(self, behind: int | None, *, tenant: str = "") -> list[DraftChange]:
+        whose = checked_user("tenant", tenant)
+        self._check_format()
+
+        def read(database: Database) -> list[DraftChange]:
+            wanted, values = (_LATEST_CHANGE, (whose,)) if behind is None else (_CHANGES, (whose, behind))
+            return [_draft_change(row) for row in reversed(database.execute(wanted, values))]
+
+        return await self._writer.ask(read)
 
     async def publications_made(self, kind: KindName, *, tenant: str = "") -> int:
         wanted = (checked_user("tenant", tenant), checked_kind(kind))
@@ -353,13 +381,14 @@ def _save(
     if revision != (current.revision if current is not None else 0):
         raise StaleDraft(current, revision, text)
     before = len(current.text.encode()) if current is not None else 0
-    (quota or _Quota(database, tenant)).take(names=current is None, size=len(payload) - before)
+    (quota or _Quota(database, tenant)).take(kind, names=current is None, size=len(payload) - before)
     known = database.execute(_REVISION, place)
     revision = _int(known[0][0]) + 1 if known else 1
     if not known:
         database.execute(_NEW, (*place, payload, revision, digest, at, by))
     else:
         database.execute(_CHANGE, (payload, revision, digest, at, by, *place))
+    database.execute(_NOTE, (*place, tenant, revision, by, 0))
     return DefinitionDraft(
         kind=kind,
         name=name,
@@ -369,6 +398,18 @@ def _save(
         at=at,
         by=by,
         published=current.published if current is not None else 0,
+    )
+
+
+def _draft_change(row: Sequence[object]) -> DraftChange:
+    kind, name, number, revision, author, gone = row
+    return DraftChange(
+        kind=str(kind),
+        name=str(name),
+        number=_int(number),
+        revision=_int(revision),
+        by=str(author),
+        is_gone=bool(gone),
     )
 
 
@@ -455,7 +496,7 @@ def _publish(
         return in_use
     ((latest,),) = database.execute(_LATEST, place)
     number = _int(latest) + 1
-    (quota or _Quota(database, tenant)).take(size=len(payload), publications=number)
+    (quota or _Quota(database, tenant)).take(kind, size=len(payload), publications=number)
     database.execute(_ADD, (*place, number, payload, digest, at, by, again, source, about.encode()))
     database.execute(f"UPDATE drafts SET published = ? {_OF}", (number, *place))
     database.execute(_PUT_IN_USE, (*place, number, digest, at, about.encode()))
@@ -480,14 +521,15 @@ class _Quota:
     """
 
     def __init__(self, database: Database, tenant: str) -> None:
-        ((names, drafts, publications),) = database.execute(_SIZES, (tenant, tenant, tenant))
-        self._names = _int(names)
+        ((drafts, publications),) = database.execute(_SIZES, (tenant, tenant))
+        self._names = {str(kind): _int(names) for kind, names in database.execute(_DRAFTS, (tenant,))}
         self._size = _int(drafts) + _int(publications)
 
-    def take(self, *, names: int = 0, size: int = 0, publications: int = 0) -> None:
+    def take(self, kind: KindName, *, names: int = 0, size: int = 0, publications: int = 0) -> None:
         """Take some of it.
 
         Args:
+            kind: what is saved or published.
             names: the number of new names.
             size: more bytes.
             publications: the number of publications of the name.
@@ -495,9 +537,9 @@ class _Quota:
         Raises:
             TooManyDefinitions: there is no room.
         """
-        self._names += names
+        self._names[kind] = self._names.get(kind, 0) + names
         self._size += size
-        check_definition_quota(self._names, publications, self._size)
+        check_definition_quota(self._names[kind], publications, self._size)
 
 
 def _text(text: object, digest: object, place: _Place) -> str:

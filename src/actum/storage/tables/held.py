@@ -17,6 +17,8 @@ from ..writer import Writer
 
 ALL = ""
 """In the place of a run: the whole journal."""
+HELD_AT = "held at"
+"""The position that says when the journal was held last, in seconds since 1970."""
 ASKED_MAX = 500
 NOT_HELD = "NOT EXISTS (SELECT 1 FROM held WHERE held.run_id = {table}.run_id)"
 """Leaves out of a query the rows of runs that are held."""
@@ -59,6 +61,8 @@ class DatabaseHeld:
                 news = msgspec.json.decode(payload, type=OpenNews)
                 database.execute(_HOLD.format(rows="VALUES (?)"), (news.run_id,))
             database.execute(_HOLD.format(rows="VALUES (?)"), (ALL,))
+            database.execute("DELETE FROM positions WHERE name = ?", (HELD_AT,))
+            database.execute("INSERT INTO positions (name, position) VALUES (?, ?)", (HELD_AT, repr(self._now())))
             ((count,),) = database.execute("SELECT count(*) FROM held WHERE run_id != ''")
             assert isinstance(count, int)
             return count
@@ -67,6 +71,13 @@ class DatabaseHeld:
 
     async def is_on(self) -> bool:
         return bool(await self.which([ALL]))
+
+    async def since(self) -> float | None:
+        if not await self.is_on():
+            return None
+        query = "SELECT position FROM positions WHERE name = ?"
+        rows = await self._writer.ask(lambda database: database.execute(query, (HELD_AT,)))
+        return float(str(rows[0][0])) if rows else float("inf")  # held by an older version
 
     async def which(self, run_ids: Sequence[str]) -> set[str]:
         try:

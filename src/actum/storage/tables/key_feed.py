@@ -43,7 +43,7 @@ class PostgresKeyChanges:
         self._thread = threading.Thread(target=self._listen, name="keys of the journal", daemon=True)
         self._thread.start()
 
-    def number(self) -> int | None:
+    def number(self, age_s: float = 0.0) -> int | None:
         return self._number if time.monotonic() - self._heard_at < FRESH_S else None
 
     def close(self) -> None:

@@ -36,6 +36,7 @@ class DatabaseKeys:
         self._writer = writer
         self._check_format = check_format
         self._watch: KeyChanges | None = None
+        self._has_changed = False
 
     async def add(self, key: Key) -> None:
         self._check_format()
@@ -48,7 +49,10 @@ class DatabaseKeys:
                 raise UsageError(id_taken(_key(rows[0]) or key))
             database.execute("INSERT INTO keys (id, payload) VALUES (?, ?)", (key.id, payload))
 
-        await self._writer.ask(write, writes=True, durable=True)
+        try:
+            await self._writer.ask(write, writes=True, durable=True)
+        finally:
+            self._has_changed = True
 
     async def revoke(self, id: str, *, at: float, by: str) -> bool:
         self._check_format()
@@ -65,7 +69,10 @@ class DatabaseKeys:
             database.execute("UPDATE keys SET payload = ? WHERE id = ?", (payload, id))
             return True
 
-        return await self._writer.ask(write, writes=True, durable=True)
+        try:
+            return await self._writer.ask(write, writes=True, durable=True)
+        finally:
+            self._has_changed = True
 
     async def all(self) -> list[Key]:
         self._check_format()
@@ -78,11 +85,13 @@ class DatabaseKeys:
         rows = await self._writer.ask(lambda database: database.execute(query, (id,)))
         return _key(rows[0]) if rows else None
 
-    def changes(self) -> int | None:
+    def changes(self, age_s: float = 0.0) -> int | None:
         self._writer.check()
         if self._watch is None:
             self._watch = self._database.key_changes()
-        return self._watch.number()
+        number = self._watch.number(0.0 if self._has_changed else age_s)
+        self._has_changed = False
+        return number
 
     async def close(self) -> None:
         """Let go of the connection that watches."""

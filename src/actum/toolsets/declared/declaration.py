@@ -13,8 +13,9 @@ as `parameters`. Nothing is run or looked up here; `places` makes a tool of a de
 from __future__ import annotations
 
 import difflib
+import symtable
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -23,6 +24,7 @@ from msgspec import Meta, Struct
 from ...core.definition import BadText, TextProblem
 from ...core.errors import BadTool, UsageError
 from ...core.json import Json, JsonObject, dumps
+from ...core.language.sentence import Sentence
 from ...core.stored.definitions import checked_name
 from ...core.tool import Effects
 from ...protocols.definition_text import meant_field, misfit, read_any_text
@@ -144,6 +146,24 @@ class ToolDeclaration(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The name of the field that says where the tool runs; empty for a bare definition."""
         return next((name for name in PLACES if getattr(self, name) is not None), "")
 
+    def is_for(self, principal: str, roles: Collection[str]) -> bool:
+        """Whether a user may call the tool: everybody, where it names neither users nor roles."""
+        return may_call(self.users, self.roles, principal, roles)
+
+
+def may_call(users: Collection[str], roles: Collection[str], principal: str, own: Collection[str]) -> bool:
+    """Whether a user may call a tool that is declared for some users and roles.
+
+    Args:
+        users, roles: for whom the tool is declared; with neither, it is for everybody.
+        principal: the user.
+        own: the user's roles.
+
+    >>> may_call(["ann"], ["clerk"], "bob", ["clerk"]), may_call(["ann"], (), "bob", ()), may_call((), (), "bob", ())
+    (True, False, True)
+    """
+    return not (users or roles) or principal in users or not set(roles).isdisjoint(own)
+
 
 PLACES: Final = ("http", "mcp", "a2a", "workflow", "agent", "python", "shell", "module")
 _FIELDS = ToolDeclaration.__struct_fields__
@@ -166,12 +186,16 @@ def read_declaration(text: str) -> ToolDeclaration:
     return declaration_of(source.value, source)
 
 
-def declaration_of(given: Mapping[str, Json], source: SourceText | None = None) -> ToolDeclaration:
+def declaration_of(
+    given: Mapping[str, Json], source: SourceText | None = None, *, compiles: bool = True
+) -> ToolDeclaration:
     """The tool that an object declares.
 
     Args:
         given: the declaration, flat or nested.
         source: the text that the object was read from, for the lines of problems.
+        compiles: whether the schema is compiled to see what is wrong with it, which takes most of the time; else
+            that is seen at the first call.
 
     Raises:
         BadText: something is wrong with it; each problem names its place and what would be right.
@@ -180,7 +204,7 @@ def declaration_of(given: Mapping[str, Json], source: SourceText | None = None) 
     >>> declared.place, declared.parameters["required"]
     ('agent', ['city'])
     """
-    return _Reading(source).read(dict(given))
+    return _Reading(source, compiles=compiles).read(dict(given))
 
 
 def declaration_schema(ref_template: str = "#/$defs/{name}") -> tuple[JsonObject, dict[str, JsonObject]]:
@@ -207,8 +231,9 @@ def declaration_schema(ref_template: str = "#/$defs/{name}") -> tuple[JsonObject
 class _Reading:
     """Reads one declaration, and collects what is wrong with it."""
 
-    def __init__(self, source: SourceText | None) -> None:
+    def __init__(self, source: SourceText | None, *, compiles: bool) -> None:
         self._source = source
+        self._compiles = compiles
         self._inside: Place = ()
         self._problems: list[TextProblem] = []
 
@@ -229,7 +254,7 @@ class _Reading:
             raise BadText(self._problems)
         return declared
 
-    def _wrong(self, message: str, *place: str | int, hint: str = "") -> None:
+    def _wrong(self, message: Sentence | str, *place: str | int, hint: Sentence | str = "") -> None:
         line, column = self._source.at((*self._inside, *place)) if self._source is not None else (1, 1)
         self._problems.append(TextProblem(message, line, column, hint, ".".join(map(str, place))))
 
@@ -298,6 +323,8 @@ class _Reading:
         message, place, unknown = misfit(error)
         if not unknown:
             hint = f"the effects are {', '.join(get_args(Effects))}" if place[:1] == ("effects",) else ""
+            if place == ("module",):
+                message, hint = "module names a function of a module", "write package.module:function"
             self._wrong(message, *place, hint=hint)
             return
         kinds = {"http": HttpPlace, "mcp": McpPlace, "a2a": A2aPlace, "python": CodePlace, "shell": CodePlace}
@@ -308,7 +335,7 @@ class _Reading:
         try:
             checked_name(declared.name)
         except UsageError as error:
-            self._wrong(str(error), "name")
+            self._wrong(error.sentence, "name")
         alphabets = {_alphabet(sign) for sign in declared.name if sign.isalpha()}
         if len(alphabets & _ALIKE) > 1:
             told = f"the name {declared.name[:60]!r} mixes alphabets whose letters look alike"
@@ -321,17 +348,37 @@ class _Reading:
             return
         if self._problems:
             return
-        try:
-            compile_schema(declared.parameters, where="parameters", foreign=True)
-        except BadTool as error:
-            self._wrong(str(error), "parameters")
+        if self._compiles:
+            try:
+                compile_schema(declared.parameters, where="parameters", foreign=True)
+            except BadTool as error:
+                self._wrong(error.sentence, "parameters")
         properties = declared.parameters.get("properties")
         known = set(properties) if isinstance(properties, dict) else set()
+        if declared.python is not None:
+            self._check_python(declared.python.source)
         code = declared.python or declared.shell
         for field, names in (("sinks", declared.sinks or ()), ("files", code.files if code else ())):
             for name in sorted(set(names) - known):
                 place = (field,) if field == "sinks" else (declared.place, field)
                 self._wrong(f"{field}: {name[:60]!r} is none of the parameters", *place)
+
+    def _check_python(self, code: str) -> None:
+        try:
+            names = symtable.symtable(code, "code.py", "exec")
+            defines_main = any(each.get_name() == "main" and _is_bound(each) for each in names.get_symbols())
+        except SyntaxError as error:
+            told = f"this is no Python: {error.msg}, in line {error.lineno or 1} of the code"
+            self._wrong(told, "python", "source")
+        except (ValueError, RecursionError, MemoryError):
+            self._wrong("this is no Python that can be read", "python", "source")
+        else:
+            if not defines_main:
+                self._wrong("the code defines no main", "python", "source", hint="write def main(city): ...")
+
+
+def _is_bound(name: symtable.Symbol) -> bool:
+    return name.is_assigned() or name.is_imported()
 
 
 _ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"})

@@ -10,6 +10,7 @@ from msgspec import structs
 from ...core.definition import DefinitionChange, fields_differ
 from ...core.json import Json, JsonObject
 from .declaration import ToolDeclaration, read_declaration
+from .places import effects_of
 
 _NARROWER = ("maximum", "maxLength", "maxItems", "exclusiveMaximum")
 """A smaller number takes less,"""
@@ -60,9 +61,10 @@ def _breaks_field(name: str, before: ToolDeclaration, after: ToolDeclaration) ->
 
 
 def _effects(before: ToolDeclaration, after: ToolDeclaration) -> Iterator[DefinitionChange]:
-    if before.effects == after.effects:
-        return
-    was, now = sorted(before.effects or ()), sorted(after.effects or ())
+    did, does = effects_of(before), effects_of(after)
+    if did == does or (before.effects is None and after.effects is None and None in (did, does)):
+        return  # another place is told as such; what it does, only the server knows
+    was, now = sorted(did or ()), sorted(does or ())
     more = sorted(set(now) - set(was) - {"read"})
     told = f"its effects grew: {', '.join(more)}" if more else ""
     yield DefinitionChange(kind="changed", what="field", place="effects", old=[*was], new=[*now], breaks=told)

@@ -23,10 +23,9 @@ from ...core.json import Json, JsonObject, dumps
 from ...protocols.definition_text import read_any_text
 from ...protocols.openapi.endpoint import EndpointTemplate, from_curl, is_credential, secret_word, without_secrets
 from .declaration import HEADER
+from .server import HEADER as SERVER_HEADER
 
-UnclearCode: TypeAlias = Literal[
-    "description", "example", "secret", "form", "openapi", "servers", "operator_only", "text"
-]
+UnclearCode: TypeAlias = Literal["description", "example", "secret", "form", "operator_only", "text"]
 ITEMS_MAX: Final = 50
 CODE_MAX: Final = 100_000
 _TYPES: Final = {
@@ -43,12 +42,12 @@ class PastedItem(Struct, frozen=True, kw_only=True):
     """A definition that was understood.
 
     Attributes:
-        kind: `tool`, `agent` or `workflow`.
+        kind: `tool`, `server`, `agent` or `workflow`.
         name: what it is called; a proposal, where the text has no name.
         text: the definition, to be saved as a draft.
     """
 
-    kind: Literal["tool", "agent", "workflow"]
+    kind: Literal["tool", "server", "agent", "workflow"]
     name: str
     text: str
 
@@ -59,9 +58,8 @@ class UnclearNote(Struct, frozen=True, kw_only=True):
     Attributes:
         code: `description`: the tool has none, and no model knows when to call it. `example`: this argument has the
             value of the text as its default. `secret`: set this secret; the credential of the text is not kept. `form`:
-            the body is a form, which a declaration does not send. `openapi`, `servers`: these are added by the operator
-            of the server, by `actum tools add openapi` and `actum mcp add`. `operator_only`: a command that would run
-            on the server. `text`: nothing here reads this text.
+            the body is a form, which a declaration does not send. `operator_only`: a command that would run on the
+            server. `text`: nothing here reads this text.
         about: the name that the note is about; for `form` and `text` why.
     """
 
@@ -86,6 +84,8 @@ def read_pasted(text: str) -> ReadPasted:
     text = text.strip()
     if re.match(r"curl\s", text):
         return _of_curl(text)
+    if re.match(r"https?://\S+$", text) and (place := _place_of(text)):
+        return ReadPasted(items=(_server(_host_name(text), {place: text}),))
     if re.match(r"https?://\S+$", text):
         return _of_curl(f"curl '{text}'") if "'" not in text else _unread("an address has no quotes")
     if re.match(r"(async\s+def|def|from|import|@|#)\s*\w", text):
@@ -200,10 +200,12 @@ def _of_declaration(text: str) -> ReadPasted:
     if not isinstance(value, dict):
         return _unread("paste a cURL line, an address, a Python function, or a declaration that begins with name:")
     if "openapi" in value or "swagger" in value:
-        return ReadPasted(unclear=(UnclearNote(code="openapi", about=""),))
+        info = value.get("info")
+        title = info.get("title") if isinstance(info, dict) else ""
+        return ReadPasted(items=(_server(_plain_name(str(title)) or "api", {"openapi": text}),))
     servers = value.get("mcpServers") or value.get("servers")
     if isinstance(servers, dict):
-        return ReadPasted(unclear=tuple(_of_server(name, each) for name, each in [*servers.items()][:ITEMS_MAX]))
+        return _of_servers([*servers.items()][:ITEMS_MAX])
     inside = value.get("function")
     flat = {**value, **inside} if isinstance(inside, dict) else value
     kind: Literal["tool", "agent", "workflow"] = (
@@ -219,9 +221,58 @@ def _of_declaration(text: str) -> ReadPasted:
     return _without_credentials(item, value, flat)
 
 
-def _of_server(name: str, entry: Json) -> UnclearNote:
-    is_local = isinstance(entry, dict) and "command" in entry
-    return UnclearNote(code="operator_only" if is_local else "servers", about=name[:100])
+def _of_servers(servers: list[tuple[str, Json]]) -> ReadPasted:
+    """The servers of a pasted `mcpServers`. A header that holds a credential names a secret."""
+    items: list[PastedItem] = []
+    notes: list[UnclearNote] = []
+    for name, entry in servers:
+        url = entry.get("url") or entry.get("serverUrl") if isinstance(entry, dict) else None
+        if not isinstance(entry, dict) or "command" in entry or not isinstance(url, str):
+            is_local = isinstance(entry, dict) and "command" in entry
+            why = name[:100] if is_local else f"{name[:100]}: a server has a url"
+            notes.append(UnclearNote(code="operator_only" if is_local else "text", about=why))
+            continue
+        own = _plain_name(name) or "server"
+        place, in_address = without_secrets(url, own)
+        if in_address:
+            notes.append(UnclearNote(code="text", about=f"{own}: a credential in an address; give it as a header"))
+            continue
+        given = entry.get("headers")
+        headers: JsonObject = {}
+        for header, value in given.items() if isinstance(given, dict) else ():
+            if not is_credential(header):
+                headers[header] = str(value)
+                continue
+            secret = f"{own}_{secret_word(header)}"
+            is_bearer = str(value).lower().startswith("bearer ")
+            headers[header] = f"{'Bearer ' if is_bearer else ''}${{secret:{secret}}}"
+            notes.append(UnclearNote(code="secret", about=secret))
+        items.append(_server(own, {"url": place} | ({"headers": headers} if headers else {})))
+    return ReadPasted(items=tuple(items), unclear=tuple(notes))
+
+
+def _server(name: str, fields: JsonObject) -> PastedItem:
+    return PastedItem(kind="server", name=name, text=_written({"actum": SERVER_HEADER, "name": name, **fields}))
+
+
+def _place_of(address: str) -> str:
+    """The field of a server that an address belongs into, by its last word; empty for the address of a request."""
+    last = urlsplit(address).path.rstrip("/").rpartition("/")[2].lower()
+    if last in ("mcp", "sse"):
+        return "url"
+    return "openapi" if re.fullmatch(r"(openapi|swagger).*\.(json|ya?ml)", last) else ""
+
+
+def _host_name(address: str) -> str:
+    """A name made of an address: `crm` of `https://mcp.crm.example.com/mcp`."""
+    parts = [each for each in (urlsplit(address).hostname or "").split(".") if each not in ("www", "api", "mcp")]
+    return _plain_name(parts[0] if parts else "") or "server"
+
+
+def _plain_name(title: str) -> str:
+    """A name in our letters; empty where nothing is left."""
+    name = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:32]
+    return name if name[:1].isalpha() else ""
 
 
 def _without_credentials(item: PastedItem, value: JsonObject, flat: JsonObject) -> ReadPasted:

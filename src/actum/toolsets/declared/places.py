@@ -15,10 +15,12 @@ from msgspec import Struct, structs
 from ...core.call import ToolCall, ToolResult
 from ...core.definition import BadText, TextProblem, UnderstatedEffects
 from ...core.errors import PermissionDenied, UnknownTool, UsageError
-from ...core.interfaces import Context, Toolset
+from ...core.interfaces import Context, Journal, Toolset
 from ...core.json import Json, JsonObject
+from ...core.policy import Facts
 from ...core.tool import Effects, Tool
 from ...protocols.openapi.endpoint import EndpointTemplate, setup_of
+from ...protocols.openapi.setup import ApiSetup
 from ...sandbox.jail import Jail
 from ...transport.egress import Egress
 from ...transport.fetcher import Fetcher
@@ -27,14 +29,15 @@ from ..function.function import FunctionTool, FunctionToolset
 from ..http.toolset import ApiToolset
 from ..jailed_command import patience_s, placed_attachments
 from ..wrappers import Wrapper
-from .declaration import HttpPlace, ToolDeclaration, declaration_of
+from .declaration import CodePlace, HttpPlace, ToolDeclaration, declaration_of
 
 
-def given_declaration(given: Mapping[str, object]) -> Toolset | Tool:
+def given_declaration(given: Mapping[str, object], *, compiles: bool = True) -> Toolset | Tool:
     """What a program means by a dictionary in `tools=`.
 
     Args:
         given: the declaration; `module` may be the function itself.
+        compiles: as for `declaration_of`.
 
     Raises:
         BadText: something is wrong with the declaration.
@@ -43,8 +46,9 @@ def given_declaration(given: Mapping[str, object]) -> Toolset | Tool:
     function = given.get("module")
     if callable(function):
         written = {**given, "module": "program:function"}
-        return declared_tool(declaration_of(cast("Mapping[str, Json]", written)), function=function)
-    declared = declaration_of(cast("Mapping[str, Json]", given))
+        declared = declaration_of(cast("Mapping[str, Json]", written), compiles=compiles)
+        return declared_tool(declared, function=function)
+    declared = declaration_of(cast("Mapping[str, Json]", given), compiles=compiles)
     if declared.place in _INSTEAD:
         told = f"a program gives no {declared.place} by its name"
         raise BadText([TextProblem(told, hint=_INSTEAD[declared.place], path=declared.place)])
@@ -89,7 +93,7 @@ def declared_tool(
         code = DeclaredCode(declaration, jail or Jail(), egress)
         inside, does = code, code.does
     elif function is not None:
-        made = function if isinstance(function, FunctionTool) else FunctionTool(function)
+        made = function if isinstance(function, FunctionTool) else FunctionTool(function, name=declaration.name)
         inside, does = FunctionToolset([made]), made.definition.effects
     elif elsewhere is not None:
         return _Declared(elsewhere.toolset, declaration, elsewhere.does, must_know=True)
@@ -102,6 +106,21 @@ def declared_tool(
             raise BadText([TextProblem(told, hint="name a place, or write a policy", path=field)])
         return _tool(declaration, None)
     return _Declared(inside, declaration, does)
+
+
+def effects_of(declaration: ToolDeclaration) -> frozenset[Effects] | None:
+    """What a declared tool does: as the declaration says, else as its place does by itself. None where only the server
+    knows, since the place is a name.
+
+    Raises:
+        BadText: the place can not be used as it is declared.
+    """
+    if declaration.effects is not None:
+        return declaration.effects
+    if declaration.http is not None:
+        return _setup_of(declaration, declaration.http).api.operations[0].tool.effects
+    code = declaration.python or declaration.shell
+    return None if code is None else _effects_of_code(code)
 
 
 class Elsewhere(Struct, frozen=True):
@@ -178,14 +197,19 @@ class _Declared(Wrapper):
             outside=tool.is_outside or None,
         )
 
+    async def hidden_from(self, journal: Journal, facts: Facts) -> frozenset[str]:
+        """The tool, for those who may not call it; see `ReservedTools`."""
+        if not self._declaration.is_for(facts.principal, facts.roles):
+            return frozenset({self._tool.name})
+        return await super().hidden_from(journal, facts)
+
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Make the call, for those who may.
 
         Raises:
             PermissionDenied: the declaration names users or roles, and the caller is none of these.
         """
-        users, roles = self._declaration.users, self._declaration.roles
-        if (users or roles) and context.principal not in users and not set(roles) & set(context.roles):
+        if not self._declaration.is_for(context.principal, context.roles):
             raise PermissionDenied("The tool {call!r} is for other users.", call=call.name)
         return await super().execute(call, context)
 
@@ -218,7 +242,7 @@ class DeclaredCode:
         self._language = declaration.place
         self._jail = structs.replace(jail, hosts=code.hosts)
         self._egress = egress
-        self.does: frozenset[Effects] = frozenset({"execute", "send"} if code.hosts else {"execute"})
+        self.does = _effects_of_code(code)
         self._tool = Tool(
             name=declaration.name,
             parameters=declaration.parameters,
@@ -249,10 +273,29 @@ class DeclaredCode:
         return ToolResult(call.id, structured=value)
 
 
+def _effects_of_code(code: CodePlace) -> frozenset[Effects]:
+    return frozenset({"execute", "send"} if code.hosts else {"execute"})
+
+
 def _of_http(
     declaration: ToolDeclaration, place: HttpPlace, egress: Egress | None, fetcher: Fetcher | None
 ) -> tuple[Toolset, frozenset[Effects] | None]:
     """One request as a toolset, and what it does."""
+    setup = _setup_of(declaration, place)
+    operation = setup.api.operations[0]
+    _check_placed(declaration, operation.tool)
+    tool = structs.replace(operation.tool, parameters=declaration.parameters)
+    api = structs.replace(setup.api, operations=(structs.replace(operation, tool=tool),))
+    approved = structs.replace(setup, api=api).approving()
+    return ApiToolset(approved, egress=egress, fetcher=fetcher), tool.effects
+
+
+def _setup_of(declaration: ToolDeclaration, place: HttpPlace) -> ApiSetup:
+    """One request as an API with one operation.
+
+    Raises:
+        BadText: it can not be one.
+    """
     query = urlencode(place.query, safe="{}")
     endpoint = EndpointTemplate(
         name=declaration.name,
@@ -266,15 +309,9 @@ def _of_http(
         pick=place.pick,
     )
     try:
-        setup = setup_of(endpoint)
+        return setup_of(endpoint)
     except UsageError as error:
-        raise BadText([TextProblem(str(error), path="http")]) from None
-    operation = setup.api.operations[0]
-    _check_placed(declaration, operation.tool)
-    tool = structs.replace(operation.tool, parameters=declaration.parameters)
-    api = structs.replace(setup.api, operations=(structs.replace(operation, tool=tool),))
-    approved = structs.replace(setup, api=api).approving()
-    return ApiToolset(approved, egress=egress, fetcher=fetcher), tool.effects
+        raise BadText([TextProblem(error.sentence, path="http")]) from None
 
 
 def _check_placed(declaration: ToolDeclaration, written: Tool) -> None:

@@ -18,20 +18,23 @@ from ...core.call import ToolCall, ToolResult
 from ...core.definition import BadText, TextProblem
 from ...core.errors import JournalError, PermissionDenied, Unavailable, UnknownTool, UsageError
 from ...core.identity import Identity
-from ...core.interfaces import Context, Toolset
+from ...core.interfaces import Context, Journal, ReservedTools, Toolset
+from ...core.language.sentence import Sentence
+from ...core.policy import Facts
 from ...core.process.worker_thread import off_loop
 from ...core.stored.definitions import (
     TRIED,
     Definitions,
     Publication,
     PublicationInUse,
+    as_written,
     draft_tried,
     no_publication,
     reference,
 )
 from ...core.tool import Tool
 from ..wrappers import Wrapper
-from .declaration import ToolDeclaration, read_declaration
+from .declaration import ToolDeclaration, may_call, read_declaration
 from .server import SERVER, SERVER_USES, ServerCard, ServerPlaces, read_server, read_server_card, shown_name
 
 log = logging.getLogger("actum")
@@ -73,8 +76,11 @@ class DeclaredPlaces(Protocol):
             BadText: the place can not be used as it is declared, or does more than the declaration says.
         """
 
-    async def check(self, declaration: ToolDeclaration, who: Identity) -> None:
+    async def check(self, declaration: ToolDeclaration, who: Identity) -> tuple[Sentence | str, ...]:
         """Whether the address of the place may be reached, and whether the publisher may use what the place names.
+
+        Returns:
+            What the publisher should know, though nothing is wrong.
 
         Raises:
             BadText: it may not, or they may not.
@@ -95,18 +101,32 @@ class ListedTool(Struct, frozen=True):
         tool: its definition.
         stands_for: the workflow that it stands for, as its declaration names it; empty for none.
         server: the published server that it is a tool of; empty for none. Then the publication is that of the server.
+        users, roles: for whom it is declared; with neither, it is for everybody.
     """
 
     publication: PublicationInUse
     tool: Tool
     stands_for: str = ""
     server: str = ""
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+    @property
+    def is_for_some(self) -> bool:
+        """Whether the tool exists for some users alone."""
+        return bool(self.users or self.roles)
+
+    def is_for(self, principal: str, roles: Collection[str]) -> bool:
+        """Whether a user may call the tool."""
+        return may_call(self.users, self.roles, principal, roles)
 
 
 class _Card(Struct):
     """What `about` tells of a tool beside its definition."""
 
     stands_for: str = ""
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
 
 
 class CheckedTool(Struct, frozen=True):
@@ -115,15 +135,19 @@ class CheckedTool(Struct, frozen=True):
     Attributes:
         declaration: what the text declares.
         tool: the tool, as lists tell it.
+        remarks: as of `ReadDefinition`.
     """
 
     declaration: ToolDeclaration
     tool: Tool
+    remarks: tuple[Sentence | str, ...] = ()
 
     @property
     def about(self) -> str:
         """What lists are told of the text, for `PublicationInUse.about`."""
-        card = {**msgspec.to_builtins(self.tool), "stands_for": self.declaration.workflow or ""}
+        declared = self.declaration
+        card = {**msgspec.to_builtins(self.tool), "stands_for": declared.workflow or ""}
+        card |= {name: [*value] for name in ("users", "roles") if (value := getattr(declared, name))}
         return msgspec.json.encode(card).decode()
 
 
@@ -201,7 +225,7 @@ class TenantTools:
         server = await self._server_of(name, began_with)
         if server:
             return await self.open_server(server, number, began_with=began_with)
-        number = began_with.get(USES + name, number) if began_with is not None else number
+        number = began_with.get(USES + name) if number is None and began_with is not None else number
         known = self._opened.get((name, number)) if number is not None else None
         if known is not None:
             return known
@@ -256,7 +280,7 @@ class TenantTools:
     async def _server_of(self, name: str, began_with: Mapping[str, int] | None) -> str:
         """The server that a tool belongs to; empty for a tool that was declared."""
         if began_with is not None:
-            if USES + name in began_with:
+            if _is_declared(name, began_with):
                 return ""
             servers = [key.removeprefix(SERVER_USES) for key in began_with if key.startswith(SERVER_USES)]
             return max((each for each in servers if name.startswith(f"{each}_")), key=len, default="")
@@ -297,39 +321,45 @@ class TenantTools:
         Raises:
             BadText, UnknownName: a tool with which the run began can not be used now.
         """
-        listed = await self.listed()
-        numbers: dict[str, int] = {}
-        if began_with is None:
-            for name, number in (reference(each) for each in names if each != ALL):
-                if name in listed:
-                    numbers[name] = number or listed[name].publication.number
-            rest = set(listed) - set(without) - set(numbers) if ALL in names else ()
-            numbers |= {name: listed[name].publication.number for name in rest}
-        else:
-            numbers = {key.removeprefix(USES): each for key, each in began_with.items() if key.startswith(USES)}
+        listed, wanted = await self.listed(), dict(reference(each) for each in names if each != ALL)
+
+        def is_wanted(name: str) -> bool:
+            return name in wanted or (ALL in names and name not in without)
+
         tools: dict[str, Tool] = {}
         uses: dict[str, int] = {}
-        for key, number in (began_with or {}).items():
-            if key.startswith(SERVER_USES):
-                made = await self.open_server(key.removeprefix(SERVER_USES), number)
-                tools |= {tool.name: tool for tool in await made.toolset.list_tools()}
-                uses[key] = number
+        numbers: dict[str, int] = {}
+        reserved: list[ReservedTools] = []
+        if began_with is None:
+            numbers |= {name: listed[name].publication.number for name in listed if is_wanted(name)}
+            numbers |= {name: number for name, number in wanted.items() if number and name in listed}
+        else:
+            numbers |= _began_with(wanted, began_with, is_wanted)
+            for key in (each for each in began_with if each.startswith(SERVER_USES)):
+                made = await self.open_server(key.removeprefix(SERVER_USES), began_with=began_with)
+                of_server = {tool.name: tool for tool in await made.toolset.list_tools() if is_wanted(tool.name)}
+                tools |= of_server
+                uses |= made.uses if of_server else {}
         for name, number in sorted(numbers.items()):
             line = listed.get(name)
             if line is not None and line.publication.number == number and not line.stands_for:
                 tools[name] = line.tool
-                uses[SERVER_USES + line.server if line.server else USES + name] = number
+                reserved += [_Reserved(line)] if line.is_for_some else []
+                own = {SERVER_USES + line.server if line.server else USES + name: number}
+                uses |= as_written(own, KIND, name, wanted.get(name))
                 continue
             try:
                 made = await self.open(name, number, began_with=began_with)
                 tools |= {tool.name: tool for tool in await made.toolset.list_tools() if tool.name == name}
+                reserved += [made.toolset] if isinstance(made.toolset, ReservedTools) else []
             except UsageError as error:
                 if began_with is not None:
                     raise
                 log.warning("the published tool %s can not be used now: %s", name, error)
             else:
-                uses |= made.uses
-        return MadeTool(PinnedTools(self, tools, uses), uses, is_kept=False)
+                uses |= as_written(made.uses, KIND, name, wanted.get(name))
+        pinned = {name: number for name, number in wanted.items() if number}
+        return MadeTool(PinnedTools(self, tools, uses, pinned, reserved), uses, is_kept=False)
 
     async def tool(self, publication: Publication) -> Tool:
         """The definition of a publication.
@@ -390,13 +420,13 @@ class TenantTools:
             raise BadText([TextProblem(told, hint="write http: {url: ...}, or another place")])
         try:
             made = await self._places.make(declaration)
-            await self._places.check(declaration, who)
+            remarks = await self._places.check(declaration, who)
             (tool,) = await made.toolset.list_tools()
         except BadText:
             raise
         except UsageError as error:
-            raise BadText([TextProblem(str(error), path=declaration.place)]) from None
-        return CheckedTool(declaration, tool)
+            raise BadText([TextProblem(error.sentence, path=declaration.place)]) from None
+        return CheckedTool(declaration, tool, remarks)
 
     def _line(self, line: PublicationInUse) -> ListedTool | None:
         try:
@@ -404,7 +434,19 @@ class TenantTools:
             card = msgspec.json.decode(line.about, type=_Card)
         except (msgspec.MsgspecError, UsageError):
             return None
-        return ListedTool(line, self._places.shown(structs.replace(tool, from_client=True)), card.stands_for)
+        shown = self._places.shown(structs.replace(tool, from_client=True))
+        return ListedTool(line, shown, card.stands_for, users=card.users, roles=card.roles)
+
+    async def has(self, name: str, began_with: Mapping[str, int] | None = None) -> bool:
+        """Whether a name without a version stands for a published tool, or for a tool of a published server.
+
+        Args:
+            name: the name.
+            began_with: as for `DeclaredPlaces.make`: whether it did when the run began.
+        """
+        if began_with is None:
+            return name in await self.listed()
+        return USES + name in began_with or bool(await self._server_of(name, began_with))
 
     async def is_in_use(self, name: str) -> bool:
         """Whether a tool of this name is published, and was not taken out of use."""
@@ -417,7 +459,7 @@ class TenantTools:
             name: what the run calls.
             uses: as in `Started.uses`.
         """
-        if USES + name in uses:
+        if _is_declared(name, uses):
             return not await self.is_in_use(name)
         server = await self._server_of(name, uses)
         return bool(server) and not await self._is_server_in_use(server)
@@ -444,6 +486,39 @@ class TenantTools:
             self._in_use.clear()
 
 
+def _began_with(
+    wanted: Mapping[str, int | None], began_with: Mapping[str, int], is_wanted: Callable[[str], bool]
+) -> dict[str, int]:
+    """The publications of an agent's own tools with which a run began, without those of the agents below it."""
+    found: dict[str, int] = {}
+    for key, number in began_with.items():
+        name, _, pinned = key.removeprefix(USES).partition("@") if key.startswith(USES) else ("", "", "")
+        if name and is_wanted(name) and (not pinned or wanted.get(name) == number):
+            found[name] = number if pinned or name not in found else found[name]
+    return found
+
+
+def _is_declared(name: str, uses: Mapping[str, int]) -> bool:
+    """Whether a run uses a tool of this name that was declared, and that is no tool of a server."""
+    return USES + name in uses or any(key.startswith(f"{USES}{name}@") for key in uses)
+
+
+class _Reserved:
+    """A published tool that exists for some users alone.
+
+    Args:
+        line: the tool, as it is listed.
+    """
+
+    def __init__(self, line: ListedTool) -> None:
+        self._line = line
+
+    async def hidden_from(self, journal: Journal, facts: Facts) -> frozenset[str]:
+        """The name of the tool, for others; see `ReservedTools`."""
+        is_for = self._line.is_for(facts.principal, facts.roles)
+        return frozenset() if is_for else frozenset({self._line.publication.name})
+
+
 class PinnedTools:
     """Some of the published tools of a tenant, as a run has them.
 
@@ -451,14 +526,29 @@ class PinnedTools:
         own: opens them.
         tools: their definitions, by name.
         uses: their publications, as in `Started.uses`.
+        pinned: the versions that are named, by the names of the tools.
+        reserved: those that exist for some users alone.
     """
 
     generation = 0
 
-    def __init__(self, own: TenantTools, tools: Mapping[str, Tool], uses: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        own: TenantTools,
+        tools: Mapping[str, Tool],
+        uses: Mapping[str, int],
+        pinned: Mapping[str, int],
+        reserved: Sequence[ReservedTools],
+    ) -> None:
         self._own = own
         self._tools = tools
         self._uses = uses
+        self._pinned = pinned
+        self._reserved = reserved
+
+    async def hidden_from(self, journal: Journal, facts: Facts) -> frozenset[str]:
+        """What the tools say; see `ReservedTools`."""
+        return frozenset[str]().union(*[await each.hidden_from(journal, facts) for each in self._reserved])
 
     async def list_tools(self) -> Sequence[Tool]:
         """The definitions of the tools."""
@@ -474,7 +564,7 @@ class PinnedTools:
         if call.name not in self._tools:
             raise UnknownTool("There is no tool {call!r}.", call=call.name)
         try:
-            made = await self._own.open(call.name, began_with=self._uses)
+            made = await self._own.open(call.name, self._pinned.get(call.name), began_with=self._uses)
         except (UsageError, JournalError):
             raise Unavailable("The tool {call!r} can not be used now. Nothing was done.", call=call.name) from None
         return await made.toolset.execute(call, context)

@@ -123,7 +123,7 @@ def read_server(text: str) -> ServerDefinition:
     try:
         checked_name(found.name)
     except UsageError as error:
-        problems.append(TextProblem(str(error), path="name"))
+        problems.append(TextProblem(error.sentence, path="name"))
     places = [name for name in _PLACES if getattr(found, name)]
     if len(places) != 1:
         told = f"a server is at one place, and here are {len(places)}: {', '.join(places) or 'none'}"

@@ -44,6 +44,6 @@ def everyday_tools(root: Path | str = ".", now: Callable[[ZoneInfo], datetime] =
     )
     names = folder.find_files  # a file that was sent has the name that its sender chose
     return [
-        *(FunctionTool(each, effects={"read"}, outside=True if each == names else None) for each in reads),
-        tool(effects={"write"})(folder.write_note),
+        *(FunctionTool(each, effects={"read"}, outside=each == names) for each in reads),
+        tool(effects={"write"}, sinks={"file"})(folder.write_note),
     ]

@@ -25,11 +25,11 @@ from ...core.call import ToolCall, ToolResult
 from ...core.errors import BadTool, UnknownTool
 from ...core.interfaces import Context, ProbeResult
 from ...core.json import JsonObject
+from ...core.process.daemon_threads import in_thread
 from ...core.process.loop_mailbox import LoopMailbox
 from ...core.tool import Background, Effects, Tool
 from ...schema.signature import ToolWarning, describe
 from .returned import progress_of, result_of
-from .threads import in_thread
 
 P = ParamSpec("P", default=...)
 R = TypeVar("R", default=Any)

@@ -3,11 +3,16 @@
 The SDK's Streamable HTTP lets an error of the network end the whole connection, with all other requests on it, and
 tells of an HTTP status nothing but that there was one. Here both become the JSON-RPC error of the request, in codes of
 ours that `mcp.error` reads again. A login sees the answers as they are: this stands around it.
+
+The SDK also asks for the stream on which a server tells what belongs to no request, and waits for no answer. What the
+server tells before the stream is there is lost, so the first request of a session waits for the stream.
 """
 
 from __future__ import annotations
 
+import asyncio
 import codecs
+import contextlib
 import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -39,6 +44,8 @@ _UNSENT: dict[type[httpx2.TransportError], str] = {
     httpx2.UnsupportedProtocol: "Its address is none of the web",
 }
 """Errors after which it is certain that the request was not sent."""
+STREAM_S = 1.0
+"""Seconds that requests wait at most for the stream: some servers answer nothing before they have something to tell."""
 
 
 class McpHttpClient(httpx2.AsyncClient):
@@ -52,10 +59,23 @@ class McpHttpClient(httpx2.AsyncClient):
     def __init__(self, heard: Callable[[int], None], **settings: Any) -> None:  # noqa: ANN401 - handed on
         super().__init__(**settings)
         self._heard = heard
+        self._stream: asyncio.Event | None = None
 
     async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:  # noqa: ANN401 - handed on
         """As of any client; what fails for a POST is an answer of ours."""
         request.headers["Accept-Encoding"] = "identity"
+        if request.method == "GET" and self._stream is None:
+            self._stream = asyncio.Event()
+            try:
+                return await self._sent(request, how)
+            finally:
+                self._stream.set()
+        if self._stream is not None and not self._stream.is_set() and _is_request(request):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stream.wait(), STREAM_S)
+        return await self._sent(request, how)
+
+    async def _sent(self, request: httpx2.Request, how: dict[str, Any]) -> httpx2.Response:
         try:
             response = await super().send(request, **{**how, "stream": True})
         except HttpFailure as failure:
@@ -179,6 +199,14 @@ class _Named(msgspec.Struct):
 
 
 _named = msgspec.json.Decoder(_Named).decode
+
+
+def _is_request(request: httpx2.Request) -> bool:
+    """Whether a message wants an answer; the end of the handshake wants none, and comes before the stream."""
+    try:
+        return request.method == "POST" and _named(request.content).id is not None
+    except (msgspec.DecodeError, RecursionError):
+        return True
 
 
 async def _of_this_request(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:

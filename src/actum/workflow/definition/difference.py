@@ -17,6 +17,7 @@ from msgspec import NODEFAULT, Struct, structs
 
 from ...core.definition import DefinitionChange, TextProblem
 from ...core.json import Json, JsonObject
+from ...core.language.sentence import Sentence
 from .nodes import NODE_TYPES
 from .settings import WorkflowText
 from .text import BadWorkflow, read_text
@@ -52,7 +53,13 @@ def difference(old: str | bytes, new: str | bytes) -> list[DefinitionChange]:
 def _value(text: str | bytes) -> JsonObject:
     value = read_text(text).value
     if not isinstance(value, dict):
-        raise BadWorkflow([TextProblem("a definition is an object", hint="begin with the line 'actum: workflow/1'")])
+        raise BadWorkflow(
+            [
+                TextProblem(
+                    Sentence("a definition is an object"), hint=Sentence("begin with the line 'actum: workflow/1'")
+                )
+            ]
+        )
     return value
 
 

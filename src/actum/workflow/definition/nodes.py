@@ -9,6 +9,7 @@ from typing import Literal, cast
 import msgspec
 from msgspec import Struct
 
+from ...core.errors import UsageError
 from ...core.json import JsonObject
 from .settings import (
     AgentNode,
@@ -137,7 +138,7 @@ def seconds_of(duration: object) -> float:
     """A duration in seconds: a number, or a text such as `10m`.
 
     Raises:
-        ValueError: that is no duration.
+        UsageError: that is no duration.
 
     >>> seconds_of("1.5h")
     5400.0
@@ -149,7 +150,7 @@ def seconds_of(duration: object) -> float:
         seconds = float(found[1]) * _UNITS[found[2]]
     if not 0 <= seconds < SECONDS_MAX:
         shown = repr(duration)[:40]
-        raise ValueError(f"{shown} is no duration: write seconds, or a text such as 90s, 10m, 2h, 3d")
+        raise UsageError("{shown} is no duration: write seconds, or a text such as 90s, 10m, 2h, 3d", shown=shown)
     return seconds
 
 

@@ -19,6 +19,8 @@ class World {
   private readonly queue: (() => void)[] = [];
   private isHeld = false;
 
+  constructor(private readonly hasLocks = true) {}
+
   tab(): Feed {
     const feed: Feed = new Feed(this.ports(() => feed));
     const kinds: FeedEvent["kind"][] = [];
@@ -45,6 +47,7 @@ class World {
         };
       },
       alone: (work, signal) => {
+        if (!this.hasLocks) return void work();
         const begin = () => {
           if (signal.aborted) return this.queue.shift()?.();
           this.isHeld = true;
@@ -106,6 +109,18 @@ test("eight tabs read one stream, and each knows the runs that it shows", async 
   expect(world.open[0]?.run).toContain("r7:-1");
   expect(world.open[0]?.run).toContain("r1:0");
   expect(tabs.every((tab) => world.told.get(tab)?.includes("open"))).toBe(true);
+});
+
+test("a tab that begins anew reads on, also where a browser gives no locks", async () => {
+  const world = new World(false);
+  const tab = world.tab();
+  await settled();
+  tab.stop();
+  tab.start();
+  await settled();
+  tab.follow("r", none);
+  await settled();
+  expect(world.open.map((each) => each.run)).toEqual([["r:-1"]]);
 });
 
 test("when the tab that reads is closed another goes on behind the last entry", async () => {

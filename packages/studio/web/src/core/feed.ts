@@ -4,7 +4,7 @@ import { isProblem } from "./api";
 import { endsWords, isOver, latest, NOTHING, taken, type Followed, type News } from "./followed";
 import { events, type ServerEvent } from "./sse";
 import { isLast } from "./turns";
-import type { Approvals, Delta, Run, RunEvent } from "./types";
+import type { Approvals, Delta, DraftNews, Run, RunEvent } from "./types";
 
 /** What the server tells, or what is to be said of the connection. `open`: what was asked for before may be of old. */
 export type FeedEvent =
@@ -13,6 +13,7 @@ export type FeedEvent =
   | { kind: "gone"; run: string }
   | { kind: "run"; run: Run }
   | { kind: "approvals"; approvals: Approvals }
+  | { kind: "draft"; draft: DraftNews }
   | { kind: "open" }
   | { kind: "lost" }
   | { kind: "refused" };
@@ -75,11 +76,12 @@ export class Feed {
     this.channel = this.ports.join((message) => this.hear(message));
     this.want(true);
     this.ports.alone(async () => {
-      this.reader = new Reader(this.ports, (event) => this.tell(event));
-      this.reader.want(this.ports.tab, this.wanted(), false);
+      if (ended.signal.aborted) return;
+      const reader = (this.reader = new Reader(this.ports, (event) => ended.signal.aborted || this.tell(event)));
+      reader.want(this.ports.tab, this.wanted(), false);
       this.channel?.post({ kind: "who" });
-      await this.reader.read(ended.signal);
-      this.reader = undefined;
+      await reader.read(ended.signal);
+      if (this.reader === reader) this.reader = undefined; // the tab may have begun anew
     }, ended.signal);
   }
 
@@ -268,6 +270,8 @@ function parsed(event: ServerEvent): FeedEvent {
       return { kind: "run", run: data as Run };
     case "approvals":
       return { kind: "approvals", approvals: data as Approvals };
+    case "draft":
+      return { kind: "draft", draft: data as DraftNews };
     case "delta":
       return { kind: "delta", delta: data as Delta };
     case "gone":

@@ -6,12 +6,16 @@ import { create } from "zustand";
 import { send } from "./api";
 import { Feed, type FeedEvent, type Message, type Ports } from "./feed";
 import { NOTHING, type Followed } from "./followed";
+import type { DraftNews } from "./types";
 
 const NAME = "actum.feed";
 /** Lists are asked for anew at most so often. */
 const AGAIN_MS = 400;
 /** What changes with a run. */
 const LISTS = ["runs", "runs of", "run", "sessions", "audit", "memories", "experiments"] as const;
+/** What changes with a draft. */
+const DEFINITIONS = ["tools", "servers", "agents", "workflows"] as const;
+const NEVER = new AbortController().signal;
 
 const ports: Ports = {
   tab: Math.random().toString(36).slice(2),
@@ -36,8 +40,11 @@ const ports: Ports = {
 
 const feed = new Feed(ports);
 
-/** Whether the connection to the server is lost. */
-export const useConnection = create<{ isLost: boolean }>(() => ({ isLost: false }));
+/** Whether the connection to the server is lost, and how often its stream was opened: what happened before was not told. */
+export const useConnection = create<{ isLost: boolean; opened: number }>(() => ({ isLost: false, opened: 0 }));
+
+/** The latest change of each draft, by its path in the API. */
+export const useDraftNews = create<Readonly<Record<string, DraftNews>>>(() => ({}));
 
 /** What is known of a run, as it goes on. */
 export function useRun(run: string): Followed {
@@ -66,23 +73,42 @@ export function useFeed(): void {
   }, [queries]);
 }
 
+/** Asks for a list anew. What is asked already goes on, or no list would ever come while news do, nor what somebody pressed. */
+function asker(queries: QueryClient): (list: string) => void {
+  const [due, under] = [new Set<string>(), new Set<string>()];
+  const ask = async (list: string): Promise<void> => {
+    under.add(list);
+    await ports.wait(AGAIN_MS, NEVER);
+    due.delete(list);
+    const asked = queries.getQueryCache().findAll({ queryKey: [list], fetchStatus: "fetching" });
+    await Promise.allSettled(asked.map((each) => each.promise));
+    await queries.invalidateQueries({ queryKey: [list] });
+    under.delete(list);
+    if (due.has(list)) await ask(list);
+  };
+  return (list) => {
+    due.add(list);
+    if (!under.has(list)) void ask(list);
+  };
+}
+
 /** Hears the feed and asks for what has changed. */
 function keeper(queries: QueryClient): (event: FeedEvent) => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const again = (): void => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      for (const list of LISTS) void queries.invalidateQueries({ queryKey: [list] });
-    }, AGAIN_MS);
-  };
+  const again = asker(queries);
   return (event) => {
-    if (event.kind === "approvals") queries.setQueryData(["approvals"], event.approvals);
-    else if (event.kind === "run") again();
+    if (event.kind === "approvals") {
+      void queries.cancelQueries({ queryKey: ["approvals"] }); // an answer of before would take the place of the news
+      queries.setQueryData(["approvals"], event.approvals);
+    } else if (event.kind === "draft") {
+      const { kind, name } = event.draft;
+      useDraftNews.setState({ [`/v1/${kind}s/${encodeURIComponent(name)}`]: event.draft });
+      again(`${kind}s`);
+    } else if (event.kind === "run") LISTS.forEach(again);
     else if (event.kind === "refused") void queries.invalidateQueries({ queryKey: ["session"] });
     else if (event.kind === "lost") useConnection.setState({ isLost: true });
     else if (event.kind === "open") {
-      useConnection.setState({ isLost: false });
-      again();
+      useConnection.setState(({ opened }) => ({ isLost: false, opened: opened + 1 }));
+      [...LISTS, ...DEFINITIONS].forEach(again);
     }
   };
 }

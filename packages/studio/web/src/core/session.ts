@@ -19,3 +19,10 @@ export function takeFromAddress(): { code: string; session: string } {
   if (found.code || found.session) history.replaceState(null, "", location.pathname + location.search);
   return found;
 }
+
+/** Hears when another tab of this browser signs in or out; answers how to stop. */
+export function onToken(hear: () => void): () => void {
+  const changed = (event: StorageEvent) => (event.key === PLACE || event.key === null) && hear();
+  addEventListener("storage", changed);
+  return () => removeEventListener("storage", changed);
+}

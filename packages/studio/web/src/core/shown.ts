@@ -13,6 +13,12 @@ export function cut(text: string, most = 20_000): { text: string; left: number }
   return text.length <= most ? { text, left: 0 } : { text: text.slice(0, most), left: text.length - most };
 }
 
+/** The beginning of a value as one line has room for it; `…` tells that there is more. */
+export function brief(value: unknown, most: number): string {
+  const { text, left } = cut(told(value), most);
+  return left ? `${text.trimEnd()}…` : text;
+}
+
 /** A JSON value as a text for a person. */
 export function told(value: unknown): string {
   return visible(typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));

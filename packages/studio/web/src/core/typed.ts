@@ -7,10 +7,14 @@ const PAUSE_MS = 250;
 export function useTyped(value: string, count: (value: string) => void): [string, (typed: string) => void] {
   const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const sent = useRef(value);
+  const sent = useRef([value]);
   useEffect(() => {
-    if (value !== sent.current) setTyped(value);
-    sent.current = value;
+    const place = sent.current.lastIndexOf(value); // what counted before may come later than the next key
+    if (place < 0) {
+      clearTimeout(timer.current);
+      setTyped(value);
+    }
+    sent.current = place < 0 ? [value] : sent.current.slice(place);
   }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const latest = useRef(count); // the page may have changed between the key and its pause
@@ -23,7 +27,7 @@ export function useTyped(value: string, count: (value: string) => void): [string
       setTyped(next);
       clearTimeout(timer.current);
       timer.current = setTimeout(() => {
-        sent.current = next;
+        sent.current.push(next);
         latest.current(next);
       }, PAUSE_MS);
     },

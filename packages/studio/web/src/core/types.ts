@@ -13,6 +13,7 @@ export type AuditLine = Schemas["AuditLine"];
 export type Connections = Schemas["ConnectionPage"];
 export type CallFailure = Schemas["CallFailure"];
 export type Draft = Schemas["DraftText"];
+export type DraftNews = Schemas["DraftNews"];
 export type Delta = Schemas["RunDelta"];
 export type Comparison = Schemas["ExperimentDifference"];
 export type Experiment = Schemas["ExperimentDetails"];
@@ -44,10 +45,15 @@ export type ReadPasted = Schemas["ReadPasted"];
 export type DefinitionProblem = Schemas["DefinitionProblem"];
 export type Difference = Schemas["TextDifference"];
 export type Unpublished = Schemas["DefinitionUnpublished"];
-export type Checked = Schemas["DefinitionChecked"];
+export type Checked = Schemas["DefinitionChecked"] & Partial<Pick<Schemas["WorkflowChecked"], "nodes">>;
+export type Imported = Schemas["ImportAnswer"];
 export type Version = Schemas["DefinitionVersion"];
+export type JustPublished = Schemas["DefinitionPublished"];
 export type CallAnswer = Schemas["CallAnswer"];
 export type CallWaits = Schemas["CallWaits"];
+export type ServerLine = Schemas["DefinitionInfo"];
+export type ServerOffers = Schemas["ServerOffers"];
+export type PublishedText = Schemas["DefinitionText"];
 export type Verdict = Schemas["AnswerBody"]["verdict"];
 
 /** One part of a list, and what to send to get the next. */

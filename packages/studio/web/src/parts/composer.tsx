@@ -1,5 +1,5 @@
 // Where a message is written. Enter sends, and does not send while a word is being composed.
-import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type ClipboardEvent, type Dispatch, type DragEvent, type KeyboardEvent, type SetStateAction } from "react";
 
 import { ask, once } from "../core/api";
 import { base64Of } from "../core/file";
@@ -7,6 +7,7 @@ import { dictionary, useText } from "../core/language";
 import { told } from "../core/shown";
 import { COMMON } from "../core/texts";
 import { Failure } from "./failure";
+import { useIsHere } from "./press";
 
 const TEXTS = dictionary(
   {
@@ -62,7 +63,8 @@ export function Composer(props: {
   draft: Draft;
   takesFiles?: boolean;
   isReady?: boolean;
-  onDraft: (draft: Draft) => void;
+  onDraft: Dispatch<SetStateAction<Draft>>;
+  /** Not called where its person has gone on meanwhile. */
   onSent: (begun: Begun) => void;
 }) {
   const say = useText(TEXTS);
@@ -75,6 +77,8 @@ export function Composer(props: {
   const picker = useRef<HTMLInputElement>(null);
   const message = useRef<HTMLTextAreaElement>(null);
   const pending = useRef<{ of: string; key: string }>({ of: "", key: "" });
+  const isUnder = useRef(false);
+  const isHere = useIsHere();
 
   useEffect(() => {
     if (draft.branch) message.current?.focus();
@@ -94,18 +98,20 @@ export function Composer(props: {
 
   async function sendIt() {
     const question = draft.text.trim() || files.map((each) => each.name).join(", ");
-    if (!question || isSending || !isReady) return;
+    if (!question || isUnder.current || !isReady) return;
+    isUnder.current = true;
     setSending(true);
     setError(undefined);
     try {
       const begun = await begin(question);
       pending.current = { of: "", key: "" };
-      props.onDraft({ text: "", branch: "" });
-      setFiles([]);
-      props.onSent(begun);
+      props.onDraft((now) => behind(draft, now));
+      setFiles((now) => now.filter((each) => !files.includes(each)));
+      if (isHere.current) props.onSent(begun);
     } catch (failed) {
       setError(failed);
     } finally {
+      isUnder.current = false;
       setSending(false);
     }
   }
@@ -181,7 +187,7 @@ export function Composer(props: {
         </ul>
       )}
       <div className="buttons">
-        <button type="submit" className="primary" disabled={isSending} aria-disabled={!isReady || undefined}>
+        <button type="submit" className="primary" aria-disabled={isSending || !isReady}>
           {say("send")}
         </button>
         {props.running && (
@@ -208,6 +214,12 @@ export function Composer(props: {
       {error ? <Failure error={error} /> : null}
     </form>
   );
+}
+
+/** What is left to write when a message was sent: what was typed behind it meanwhile, or in its place. */
+function behind(sent: Draft, now: Draft): Draft {
+  if (now.branch !== sent.branch) return now;
+  return { text: now.text.startsWith(sent.text) ? now.text.slice(sent.text.length).trimStart() : now.text, branch: "" };
 }
 
 async function attached(file: File): Promise<Attachment> {

@@ -3,7 +3,9 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
 import { ask, isProblem, orNull } from "../core/api";
-import type { Draft } from "../core/types";
+import { useConnection, useDraftNews } from "../core/follow";
+import type { Draft, DraftNews, Session } from "../core/types";
+import { useIsHere } from "./press";
 
 /** So long after the last key, what was written is saved. */
 const PAUSE_MS = 600;
@@ -21,46 +23,92 @@ export interface Writing {
   error: unknown;
   /** What somebody else has saved since; null where somebody has deleted the draft. */
   theirs: Draft | null | undefined;
+  /** A change of somebody else that was taken over as it was. */
+  taken: Pick<DraftNews, "by"> | undefined;
+  /** Something was typed that is not in the text yet. */
+  isTyping: boolean;
+  /** What both have changed; the whole texts where they do not come together. */
+  conflicts: readonly Conflict[];
   write(text: string): void;
+  /** A field has, or has no more, what is not in the text yet: until then nothing of others comes into the text. */
+  typing(isTyping: boolean): void;
+  /** Deletes the draft, behind a save that is under way. */
+  remove(): Promise<void>;
   keepMine(): void;
   takeTheirs(): void;
 }
+
+/** What was typed and is not saved, by the user and the path of the draft, with the draft that it was made of: the log-in
+ * or another page may take the place of a page at any time. */
+const typed = new Map<string, { text: string; base: Draft | null }>();
+/** What is under way for a draft, by the same: one save at a time, also where its page was left and opened again. */
+const under = new Map<string, Promise<unknown>>();
 
 /** The draft that is there; null where there is none. */
 function drafted(path: string, signal?: AbortSignal): Promise<Draft | null> {
   return ask<Draft>("GET", `${path}/draft`, signal ? { signal } : {}).catch(orNull);
 }
 
-/** One text of two that were made of the same one; undefined where a person has to choose. */
-export type Merge = (base: string, mine: string, theirs: string) => string | undefined;
+/** How two texts that were made of the same one come together, for definitions of which this is known. */
+export interface Merging {
+  /** Undefined where a person has to choose, and has not chosen a side. */
+  merged(base: string, mine: string, theirs: string, side?: "mine" | "theirs"): string | undefined;
+  /** What both changed; undefined where a text can't be read. */
+  conflicts(base: string, mine: string, theirs: string): Conflict[] | undefined;
+}
+
+/** What both changed, each in another way; empty for what is gone. */
+export interface Conflict {
+  place: string;
+  mine: string;
+  theirs: string;
+}
 
 /** The draft under a path such as `/v1/tools/weather`. `fallback`: what is edited where there is no draft yet. */
-export function useDraft(path: string, isWanted: boolean, fallback: string | undefined, merge?: Merge): Writing {
+export function useDraft(path: string, isWanted: boolean, fallback: string | undefined, merging?: Merging): Writing {
+  const known = useQueryClient();
+  const place = `${known.getQueryData<Session>(["session"])?.user ?? ""} ${path}`;
+  const [before] = useState(() => typed.get(place));
   const asked = useQuery({
     queryKey: ["draft", path],
+    ...(before && { initialData: before.base }), // not the latest: what somebody else has saved since is found as ever
     queryFn: ({ signal }) => drafted(path, signal),
     enabled: isWanted,
     refetchOnWindowFocus: false,
     staleTime: Infinity,
   });
-  const known = useQueryClient();
-  const [text, setText] = useState<string>();
+  const [text, setText] = useState(before?.text);
   const [error, setError] = useState<unknown>();
   const [theirs, setTheirs] = useState<Draft | null>();
-  const isBusy = useRef(false);
+  const [taken, setTaken] = useState<Writing["taken"]>();
+  const [isTyping, setTyping] = useState(false);
+  const news = useDraftNews((all) => all[path]);
+  const opened = useConnection((each) => each.opened);
+  const looked = useRef(opened);
+  const isHere = useIsHere();
+  const isGone = useRef(false);
   const base = asked.data ?? (asked.data === null && fallback !== undefined ? { text: fallback, revision: 0 } : undefined);
   const shown = text ?? base?.text;
   const isSaved = shown === undefined || shown === base?.text;
 
-  async function save(what: string, revision: number) {
-    isBusy.current = true;
+  /** Nobody has to choose where one side has changed nothing, or both the same. */
+  function together(base: string, mine: string, theirs: string): string | undefined {
+    if (mine === theirs || base === theirs) return mine;
+    return base === mine ? theirs : merging?.merged(base, mine, theirs);
+  }
+
+  async function save(what: string, revision: number): Promise<void> {
     try {
       const kept = await ask<Draft>("POST", `${path}/draft`, { body: { text: what, revision } });
       known.setQueryData(["draft", path], kept);
       setError(undefined);
+      const more = typed.get(place);
+      if (!more || more.text === what) return void typed.delete(place);
+      typed.set(place, { ...more, base: kept });
+      if (!isHere.current) await save(more.text, kept.revision); // its person went on while this was saved
     } catch (failed) {
       const found = isProblem(failed, "stale") ? await drafted(path).catch(() => undefined) : undefined;
-      const both = found && base ? merge?.(base.text, now.current ?? what, found.text) : undefined;
+      const both = found && base ? together(base.text, now.current ?? what, found.text) : undefined;
       if (found && both !== undefined) {
         known.setQueryData(["draft", path], found);
         setText(both);
@@ -69,9 +117,41 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
         setTheirs(found);
         setError(failed);
       }
-    } finally {
-      isBusy.current = false;
     }
+  }
+
+  /** Does this, unless something is under way: that is looked at again after a pause. */
+  function alone<T>(act: () => Promise<T>): Promise<T> | undefined {
+    if (under.has(place) || isGone.current) return undefined;
+    const made = act().finally(() => under.delete(place));
+    under.set(place, made);
+    return made;
+  }
+
+  async function remove(): Promise<void> {
+    while (under.has(place)) await under.get(place)?.catch(() => undefined);
+    const revision = known.getQueryData<Draft | null>(["draft", path])?.revision ?? 0;
+    await alone(() => ask("DELETE", `${path}/draft`, { query: { revision } }));
+    isGone.current = true; // what was typed last is not saved anew
+    typed.delete(place);
+    known.removeQueries({ queryKey: ["draft", path] });
+  }
+
+  function write(next: string): void {
+    setText(next);
+    if (isHere.current || isGone.current) return;
+    typed.set(place, { text: next, base: asked.data ?? null }); // of a field that told its text as the page went
+    void alone(() => save(next, base?.revision ?? 0));
+  }
+
+  /** Goes on with what somebody else has saved; of what both changed, with one side. */
+  function settle(side: "mine" | "theirs") {
+    if (theirs === undefined || shown === undefined) return;
+    const mine = side === "mine" ? shown : undefined;
+    setText((theirs && base && merging?.merged(base.text, shown, theirs.text, side)) ?? mine);
+    known.setQueryData(["draft", path], theirs);
+    setTheirs(undefined);
+    setError(undefined);
   }
 
   const now = useRef(shown);
@@ -79,19 +159,40 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
     now.current = shown;
   });
   useEffect(() => {
-    if (isSaved) return;
+    if (isSaved || shown === undefined || isGone.current) typed.delete(place);
+    else typed.set(place, { text: shown, base: asked.data ?? null });
+  }, [isSaved, shown, place, asked.data]);
+  useEffect(() => {
+    // What is not saved yet comes together with the change when it is saved. What was told while no stream was open is missed.
+    const isMissed = looked.current !== opened;
+    const isNews = news !== undefined && (news.is_gone || news.revision > (base?.revision ?? 0));
+    if (!(isNews || isMissed) || !base?.revision || !isSaved || isTyping || under.has(place)) return;
+    const ended = new AbortController();
+    void drafted(path, ended.signal).then((found) => {
+      if (ended.signal.aborted || under.has(place) || now.current !== base.text) return;
+      looked.current = opened;
+      if (found?.revision === base.revision) return;
+      if (!found) return setTheirs(null);
+      known.setQueryData(["draft", path], found);
+      setText(undefined);
+      setTaken({ by: news?.revision === found.revision ? news.by : "" });
+    }, () => undefined); // the save will tell why
+    return () => ended.abort();
+  }, [news, opened, isSaved, isTyping, base?.revision]);
+  useEffect(() => {
+    if (isSaved && !isTyping) return;
     const warn = (event: BeforeUnloadEvent) => event.preventDefault(); // the browser asks whether to leave
     addEventListener("beforeunload", warn);
     return () => removeEventListener("beforeunload", warn);
-  }, [isSaved]);
+  }, [isSaved, isTyping]);
 
   const isDue = !isSaved && shown !== undefined && theirs === undefined;
   const saveNow = useRef<() => void>(undefined);
   useEffect(() => {
-    saveNow.current = isDue ? () => !isBusy.current && void save(shown, base?.revision ?? 0) : undefined;
+    saveNow.current = isDue ? () => void alone(() => save(shown, base?.revision ?? 0)) : undefined;
     if (!isDue) return;
-    const timer = setTimeout(() => saveNow.current?.(), error ? AGAIN_MS : PAUSE_MS);
-    return () => clearTimeout(timer);
+    const timer = setInterval(() => saveNow.current?.(), error ? AGAIN_MS : PAUSE_MS);
+    return () => clearInterval(timer);
   });
   useEffect(() => () => saveNow.current?.(), []); // who goes to another page loses nothing
 
@@ -99,19 +200,16 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
     text: shown,
     isPending: isWanted && asked.isPending,
     revision: base?.revision ?? 0,
-    isSaved,
+    isSaved: isSaved && !isTyping,
+    isTyping,
     error: error ?? asked.error,
     theirs,
-    write: (next) => setText(next),
-    keepMine: () => {
-      if (theirs !== undefined && shown !== undefined) void save(shown, theirs?.revision ?? 0);
-      setTheirs(undefined);
-    },
-    takeTheirs: () => {
-      if (theirs !== undefined) known.setQueryData(["draft", path], theirs);
-      setText(undefined);
-      setTheirs(undefined);
-      setError(undefined);
-    },
+    taken,
+    write,
+    typing: setTyping,
+    remove,
+    conflicts: theirs && base && shown !== undefined ? (merging?.conflicts(base.text, shown, theirs.text) ?? [{ place: "", mine: shown, theirs: theirs.text }]) : [],
+    keepMine: () => settle("mine"),
+    takeTheirs: () => settle("theirs"),
   };
 }

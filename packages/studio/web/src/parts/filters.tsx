@@ -37,14 +37,13 @@ export function Filters({ children }: { children: ReactNode }) {
 export function TimeFilters({ since = "", until = "", onChange }: Times & { onChange: (name: keyof Times, value: string) => void }) {
   const say = useText(COMMON);
   return (["since", "until"] as const).map((name) => (
-    <label key={name}>
-      {say(name)}
-      <input
-        type="datetime-local"
-        value={localMoment(name === "since" ? since : until)}
-        onChange={(event) => onChange(name, momentOf(event.target.value))}
-      />
-    </label>
+    <TextFilter
+      key={name}
+      type="datetime-local"
+      label={say(name)}
+      value={localMoment(name === "since" ? since : until)}
+      onChange={(value) => onChange(name, momentOf(value))}
+    />
   ));
 }
 
@@ -53,12 +52,30 @@ interface Times {
   until?: string | undefined;
 }
 
-export function TextFilter(props: { label: string; value: string; hint?: string; type?: "search" | "text" | "number"; onChange: (value: string) => void }) {
+export function TextFilter(props: { label: string; value: string; hint?: string; type?: "search" | "text" | "number" | "datetime-local"; onChange: (value: string) => void }) {
   const [typed, type] = useTyped(props.value, props.onChange);
   return (
     <label>
       {props.label}
       <input type={props.type ?? "text"} min={props.type === "number" ? 1 : undefined} placeholder={props.hint} value={typed} onChange={(event) => type(event.target.value)} />
+    </label>
+  );
+}
+
+/** One of some values, or any. */
+export function ChoiceFilter<V extends string>(props: { label: string; values: readonly V[]; shown: (value: V) => string; chosen: string | undefined; onChange: (value: string) => void }) {
+  const say = useText(COMMON);
+  return (
+    <label>
+      {props.label}
+      <select value={props.chosen ?? ""} onChange={(event) => props.onChange(event.target.value)}>
+        <option value="">{say("any")}</option>
+        {props.values.map((each) => (
+          <option key={each} value={each}>
+            {props.shown(each)}
+          </option>
+        ))}
+      </select>
     </label>
   );
 }

@@ -1,5 +1,6 @@
 // What a model says, as Markdown: no HTML, no picture of another host, each link says where it leads, and `[1]` is a
 // reference.
+import { memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 
@@ -61,7 +62,8 @@ const PARTS: Components = {
   img: ({ src, alt }) => <Link href={typeof src === "string" ? src : undefined}>{alt || src}</Link>,
 };
 
-export default function Markdown({ text }: { text: string }) {
+/** It is read once, not with each key of a message below. */
+export default memo(function Markdown({ text }: { text: string }) {
   return (
     <div className="markdown">
       <ReactMarkdown remarkPlugins={PLUGINS} components={PARTS} skipHtml urlTransform={(url) => url}>
@@ -69,4 +71,4 @@ export default function Markdown({ text }: { text: string }) {
       </ReactMarkdown>
     </div>
   );
-}
+});

@@ -53,6 +53,11 @@ export function Reference({ number, children }: { number: number; children?: Rea
   );
 }
 
+/** Brings an element into view when it comes, and not each time that it is drawn. */
+function showOnce(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
+}
+
 function Card({ cited: { run, reference } }: { cited: Cited }) {
   const say = useText(TEXTS);
   const [isRead, setRead] = useState(false);
@@ -79,7 +84,7 @@ function Card({ cited: { run, reference } }: { cited: Cited }) {
       {isRead && text.data && (
         <span className="kept" role="document" tabIndex={0} aria-label={told(reference.title)}>
           {told(text.data.before)}
-          <mark ref={(each) => each?.scrollIntoView({ block: "nearest" })}>{told(reference.quote)}</mark>
+          <mark ref={showOnce}>{told(reference.quote)}</mark>
           {told(text.data.behind)}
         </span>
       )}

@@ -1,8 +1,6 @@
 // The turns of a conversation: the same in the chat and beside the draft of an agent.
-import { useQueryClient } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 
-import { ask } from "../core/api";
 import { useApprovals } from "../core/approvals";
 import { citedIn, useCited } from "../core/cited";
 import { useRun } from "../core/follow";
@@ -10,14 +8,14 @@ import { dictionary, useText } from "../core/language";
 import { turn } from "../core/turns";
 import type { Run } from "../core/types";
 import type { Draft } from "./composer";
-import { Failure } from "./failure";
 import { CitedContext } from "./reference";
+import { Resume } from "./resume";
 import { Thumbs } from "./thumbs";
 import { TurnView, Writing } from "./turn";
 
 const TEXTS = dictionary(
-  { log: "Conversation", resume: "Resume", again: "Ask again", change: "Edit and send again" },
-  { log: "对话内容", resume: "继续", again: "再问一次", change: "修改后重新发送" },
+  { log: "Conversation", again: "Ask again", change: "Edit and send again" },
+  { log: "对话内容", again: "再问一次", change: "修改后重新发送" },
 );
 
 /** `children`: what was said before. `isChat`: whether a question can be sent again in other words, and an answer rated. */
@@ -49,29 +47,18 @@ function Words({ run }: { run: string }) {
  */
 export function TurnOfRun({ run, before = [], onAsk, isChat = false }: { run: Run; before?: Run[]; onAsk?: (draft: Draft) => void; isChat?: boolean }) {
   const say = useText(TEXTS);
-  const known = useQueryClient();
-  const [error, setError] = useState<unknown>();
   const followed = useRun(run.id);
   const approvals = useApprovals().data?.items.filter((each) => each.run === run.id) ?? [];
   const found = turn(followed.entries);
   const cites = found.isOver && found.steps.some((each) => each.kind === "said" && citedIn(each.text).some((piece) => typeof piece === "number" && piece > 0));
   const cited = useCited([...before.map((each) => each.id), run.id], cites);
-  async function resume() {
-    setError(undefined);
-    await ask("POST", `/v1/runs/${run.id}/resume`).catch(setError);
-    await known.invalidateQueries({ queryKey: ["runs of"] });
-  }
   return (
     <article className="turn">
       <CitedContext value={cited}>
         <TurnView turn={found} approvals={approvals} />
       </CitedContext>
       <div className="buttons after">
-        {onAsk && run.status === "interrupted" && (
-          <button type="button" className="primary" onClick={() => void resume()}>
-            {say("resume")}
-          </button>
-        )}
+        {onAsk && run.status === "interrupted" && <Resume run={run.id} />}
         {onAsk && found.isOver && found.status !== "done" && (
           <button type="button" onClick={() => onAsk({ text: run.question, branch: "" })}>
             {say("again")}
@@ -84,7 +71,6 @@ export function TurnOfRun({ run, before = [], onAsk, isChat = false }: { run: Ru
         )}
         {isChat && found.isOver && <Thumbs run={run.id} />}
       </div>
-      {error ? <Failure error={error} /> : null}
     </article>
   );
 }

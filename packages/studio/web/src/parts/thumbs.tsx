@@ -1,5 +1,5 @@
 // The two thumbs below an answer: a person says whether the answer was good, and why.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { useSession } from "../app";
@@ -8,6 +8,7 @@ import { dictionary, useText } from "../core/language";
 import { told } from "../core/shown";
 import type { Scores } from "../core/types";
 import { Failure } from "./failure";
+import { usePress } from "./press";
 import { tell } from "./status";
 
 const TEXTS = dictionary(
@@ -29,12 +30,13 @@ export function Thumbs({ run }: { run: string }) {
   const [comment, setComment] = useState<string>();
   const scores = useQuery({ queryKey: ["scores", run], queryFn: ({ signal }) => ask<Scores>("GET", path, { signal }), staleTime: Infinity });
   const own = scores.data?.items.find((each) => each.name === "thumb" && each.by === user && each.user === "");
-  const give = useMutation({
+  const give = usePress({
+    scope: { id: path }, // the last press counts
     mutationFn: async ({ value, comment = "" }: { value: number; comment?: string }) => {
       const isTakenBack = comment === "" && own?.value === value;
       if (isTakenBack) await ask("DELETE", path, { query: { name: "thumb" } });
       else await ask("POST", path, { body: { name: "thumb", value, comment } });
-      setComment(isTakenBack || comment ? undefined : "");
+      setComment((typed) => (isTakenBack || comment ? undefined : (typed ?? "")));
       if (!isTakenBack) tell(say("thanks"));
     },
     onSuccess: () => known.invalidateQueries({ queryKey: ["scores", run] }),

@@ -1,5 +1,5 @@
 // The calls of one reply that wait are one question: one press answers all of them, each as it was asked.
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 
 import { ask } from "../core/api";
 import { noteOwn } from "../core/approvals";
@@ -7,7 +7,9 @@ import { dictionary, useText } from "../core/language";
 import { COMMON } from "../core/texts";
 import type { Approval } from "../core/types";
 import { Failure } from "./failure";
-import { useSettled } from "./settled";
+import { usePress } from "./press";
+import { useUnhurried } from "./unhurried";
+import { ANSWER } from "./waiting";
 
 const TEXTS = dictionary(
   { several: "The model wants to make {count} calls.", approve: "Approve all {count}", deny: "Deny all {count}" },
@@ -26,9 +28,10 @@ export function Together({ approvals }: { approvals: Approval[] }) {
   const say = useText(TEXTS);
   const common = useText(COMMON);
   const known = useQueryClient();
-  const [buttons, isSettled] = useSettled<HTMLDivElement>();
+  const { ref: buttons, isSettled, press, note } = useUnhurried<HTMLDivElement>();
   const first = approvals[0];
-  const answered = useMutation({
+  const answered = usePress({
+    mutationKey: ANSWER,
     mutationFn: (verdict: "approve" | "deny") =>
       ask("POST", `/v1/approvals/${encodeURIComponent(first?.id ?? "")}`, { body: { verdict, turn: true } }),
     onMutate: () => approvals.forEach((each) => noteOwn(each.id)),
@@ -47,12 +50,13 @@ export function Together({ approvals }: { approvals: Approval[] }) {
             className={verdict === "approve" ? "primary" : ""}
             aria-disabled={!isSettled || answered.isPending}
             title={isSettled ? undefined : common("tooSoon")}
-            onClick={() => isSettled && !answered.isPending && answered.mutate(verdict)}
+            onClick={() => press(() => !answered.isPending && answered.mutate(verdict))}
           >
             {say(verdict, { count })}
           </button>
         ))}
       </div>
+      {note}
       {answered.isError && <Failure error={answered.error} />}
     </div>
   );

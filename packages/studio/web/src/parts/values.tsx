@@ -40,7 +40,7 @@ export function Arguments({ values, origins = {} }: { values: Record<string, unk
           <dt>{told(name)}</dt>
           <dd>
             <Value value={value} />
-            <Origins origins={origins[name] ?? []} />
+            <Origins origins={(Object.hasOwn(origins, name) && origins[name]) || []} />
           </dd>
         </div>
       ))}

@@ -1,5 +1,5 @@
 // What waits for a person: an approval, a question, a doubt. The same on Approvals and in the chat.
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
 import { ask } from "../core/api";
@@ -12,7 +12,8 @@ import { COMMON } from "../core/texts";
 import type { Approval, Verdict } from "../core/types";
 import { Failure } from "./failure";
 import { Form, type FormSchema, type Values } from "./form";
-import { useSettled } from "./settled";
+import { usePress } from "./press";
+import { useUnhurried } from "./unhurried";
 import { Arguments } from "./values";
 
 const WORDS = {
@@ -25,6 +26,9 @@ const WORDS = {
   unknown: "unknown",
   cancel: "cancel",
 } as const satisfies Record<Verdict, string>;
+
+/** Names what answers; an error of it outlives the card. */
+export const ANSWER = ["answer"];
 
 interface Given {
   verdict: Verdict;
@@ -42,8 +46,9 @@ export function Waiting({ approval, isNamed = false }: { approval: Approval; isN
   const about = useId();
   const [edited, setEdited] = useState<Values>();
   const [text, setText] = useState("");
-  const [buttons, isSettled] = useSettled<HTMLDivElement>();
-  const answered = useMutation({
+  const { ref: buttons, isSettled, press, note } = useUnhurried<HTMLDivElement>();
+  const answered = usePress({
+    mutationKey: ANSWER,
     mutationFn: (body: Given) => ask("POST", `/v1/approvals/${encodeURIComponent(approval.id)}`, { body }),
     onMutate: () => noteOwn(approval.id),
     onSettled: () => known.invalidateQueries({ queryKey: ["approvals"] }),
@@ -91,7 +96,7 @@ export function Waiting({ approval, isNamed = false }: { approval: Approval; isN
             aria-describedby={about}
             aria-disabled={!isSettled || answered.isPending}
             title={isSettled ? undefined : say("tooSoon")}
-            onClick={() => isSettled && !answered.isPending && give(verdict)}
+            onClick={() => press(() => !answered.isPending && give(verdict))}
           >
             {say(WORDS[verdict])}
           </button>
@@ -107,6 +112,7 @@ export function Waiting({ approval, isNamed = false }: { approval: Approval; isN
           </button>
         )}
       </div>
+      {note}
       {answered.isError && <Failure error={answered.error} />}
     </div>
   );

@@ -279,6 +279,8 @@ class MessagesAnswer:
                 block = _OwnBlock(kind)
                 self.draft.parts.append(block)
         block.fields |= {name: value for name, raw in fields.items() if (value := value_of(raw)) is not None}
+        if isinstance(block, OpenText) and block.fields.get("citations") == []:
+            del block.fields["citations"]  # the same as none
         if isinstance(index, int):
             self._blocks[index] = block
         return block

@@ -55,7 +55,7 @@ _CUT_SHORT = {"length": "max_tokens", "content_filter": "refusal"}
 
 _NOTHING: Block = {"container": None, "stop_details": None}
 _NOT_COUNTED: Block = {"cache_creation": None, "inference_geo": None, "server_tool_use": None, "service_tier": None}
-_OF_BLOCK: dict[object, Block] = {"text": {"citations": None}}
+_OF_BLOCK: dict[object, Block] = {"text": {"citations": []}}
 """What the API always says, also where there is nothing to say: strict clients miss a field that is left out."""
 
 _encode = msgspec.json.Encoder().encode

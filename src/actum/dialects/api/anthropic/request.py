@@ -29,6 +29,7 @@ from ....core.message import (
 )
 from ....core.model import Request
 from ....core.tool import NamedTool, Tool, ToolChoice
+from ...error_answer import ThreadsNotServed
 from ..data_url import base64_bytes, media_of_url
 from ..openai_fields import (
     as_,
@@ -56,6 +57,8 @@ def decode_request(wire: bytes) -> Request:
         UsageError: it is no request of this API; the message names the place.
     """
     body = read_body(wire)
+    if body.get("thread") is not None:
+        raise ThreadsNotServed
     tools, others = _tools(maybe(list, body, "tools") or [])
     choice, parallel_calls = _tool_choice(body.get("tool_choice"))
     extras: JsonObject = {name: value for name, value in body.items() if name not in _READ}

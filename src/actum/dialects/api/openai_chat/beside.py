@@ -59,8 +59,9 @@ NOTHING = BesideCalls()
 
 
 def beside_calls(reply: Reply) -> BesideCalls:
-    """What stood beside the calls of a reply."""
-    for part in reply.content:
+    """What stood beside the calls of a reply. The last signature has all of it: a client of a stream may hand an
+    earlier one back as well."""
+    for part in reversed(reply.content):
         if isinstance(part, ReasoningPart) and part.by == CHAT:
             return read_beside(part.signature)
     return NOTHING

@@ -193,6 +193,7 @@ class ChatAnswer:
         self._more: dict[str, list[Json]] = {}
         self._beside_thoughts: dict[OpenText, JsonObject] = {}
         self._is_whole = False
+        self._is_signed = False
 
     @property
     def reply(self) -> Reply:
@@ -224,24 +225,58 @@ class ChatAnswer:
         """Keep what has to go back with the calls, and what stood beside thoughts in the content: as the signature of
         the first thought.
         """
-        fields = {name: self._more.pop(name) for name in self._kept if name in self._more and self._calls}
+        beside = self._beside() if self._calls else BesideCalls(self._at, self._thought, parts=self._parts_beside())
+        for name in beside.fields:
+            del self._more[name]
+        if beside.fields or beside.calls or beside.parts or (self._calls and self._at and self._thought):
+            self._sign(beside)
+
+    def _sign_before_end(self) -> None:
+        """Sign the first thought once something else is said behind it. An API of blocks can tell a signature only as
+        long as the block of the thought is open, and a client may leave out a thought that has none.
+
+        A call may still come, or not. Should more come that goes back with a call, the end signs the thought anew.
+        """
+        if self._at and self._thought and not self._is_signed:
+            self._sign(self._beside())
+
+    def _beside(self) -> BesideCalls:
+        """What goes back with the calls, as far as it came."""
         of_calls = {
             str(number): call.beside
             for number, call in enumerate(self.draft.calls)
             if isinstance(call, _ChatCall) and call.beside
         }
-        thoughts = [part for part in self.draft.parts if isinstance(part, OpenText) and part.kind is ReasoningPart]
-        parts = [self._beside_thoughts.get(each, {}) for each in thoughts if each.pieces or each is thoughts[0]]
-        if not (fields or of_calls or any(parts) or (self._calls and self._at and self._thought)):
-            return
-        merged = {
+        return BesideCalls(self._at, self._thought, self._fields_beside(), of_calls, self._parts_beside())
+
+    def _sign(self, beside: BesideCalls) -> None:
+        thoughts = self._thoughts()
+        first = thoughts[0] if thoughts else self.draft.begin_text(ReasoningPart)
+        self._is_signed = True
+        if first.signature != beside.signature:
+            first.signature = ""
+            self.draft.sign(first, beside.signature, CHAT)
+
+    def _thoughts(self) -> list[OpenText]:
+        return [part for part in self.draft.parts if isinstance(part, OpenText) and part.kind is ReasoningPart]
+
+    def _fields_beside(self) -> JsonObject:
+        """The fields of the message, as far as they came, that go back with its calls."""
+        return {
             name: merged_details([item for value in values if isinstance(value, list) for item in value])
             if name == "reasoning_details"
             else _merged(values)
-            for name, values in fields.items()
+            for name, values in self._more.items()
+            if name in self._kept
         }
-        beside = BesideCalls(self._at, self._thought, merged, of_calls, parts if any(parts) else [])
-        self.draft.sign(thoughts[0] if thoughts else self.draft.begin_text(ReasoningPart), beside.signature, CHAT)
+
+    def _parts_beside(self) -> list[JsonObject]:
+        """What stood beside each thought in the content, up to the last thought beside which something stood."""
+        thoughts = self._thoughts()
+        parts = [self._beside_thoughts.get(each, {}) for each in thoughts if each.pieces or each is thoughts[0]]
+        while parts and not parts[-1]:
+            del parts[-1]
+        return parts
 
     def read_message(self, message: JsonObject, *, whole: bool) -> None:
         """Take a message, or a piece of one.
@@ -251,6 +286,8 @@ class ChatAnswer:
         """
         get = message.get
         self._is_whole = whole
+        for name, value in others(message, _KNOWN).items():
+            self._more.setdefault(name, []).append(value)
         name = "reasoning_content" if get("reasoning_content") else "reasoning"
         if thought := get(name):
             self._read_content(thought, ReasoningPart)
@@ -264,8 +301,6 @@ class ChatAnswer:
             self._read_calls(items if isinstance(items, list) else [items], whole=whole)
         if (call := get("function_call")) and not _says_again(call, items):
             self._read_calls([call], whole=whole)
-        for name, value in others(message, _KNOWN).items():
-            self._more.setdefault(name, []).append(value)
 
     def _read_plain(self, data: bytes) -> bool:
         """Take an event of the most common form; whether it is one."""
@@ -285,6 +320,7 @@ class ChatAnswer:
             self._thought = self._thought or ("reasoning_content" if "reasoning_content" in self._kept else "")
             self.draft.say(self.draft.run_of(ReasoningPart), delta.reasoning_content)
         if delta.content:
+            self._sign_before_end()
             self.draft.say(self.draft.run_of(TextPart), delta.content)
         return True
 
@@ -312,6 +348,8 @@ class ChatAnswer:
             kind = part_kind or kind
         if isinstance(content, str):
             if content:
+                if kind is not ReasoningPart:
+                    self._sign_before_end()
                 self.draft.say(self.draft.run_of(kind), content)
         elif isinstance(content, list) and levels:
             for part in content:
@@ -354,6 +392,7 @@ class ChatAnswer:
         is_new = call is None
         call = call or self._begin_call(item.get("index"), id_)
         call.beside |= beside
+        self._sign_before_end()
         if piece and not isinstance(piece, str):
             piece = dumps(piece)
             call.was_object, call.notes = True, ("arguments were an object, not text",)
@@ -377,6 +416,7 @@ class ChatAnswer:
         if call is None:
             call = self._begin_call(item.get("index"), id_)
             call.is_custom = True
+        self._sign_before_end()
         if name and name != call.wire_name:
             call.wire_name += name
             call.untold += name

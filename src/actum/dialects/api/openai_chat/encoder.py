@@ -121,6 +121,7 @@ class ChatEncoder:
         self._began = False
         self._arguments_sent: dict[int, bool] = {}
         self._ids = WireIds()
+        self._fields_beside: JsonObject = {}
 
     def feed(self, delta: Delta) -> bytes:
         """The events for this piece; none where it adds nothing."""
@@ -145,7 +146,8 @@ class ChatEncoder:
         """The end of the stream, after what of the reply was not told in pieces."""
         untold = [CallSaid(*item) for item in enumerate(reply.calls)] if self._began else _deltas_of(reply)
         events = [self.feed(delta) for delta in untold]
-        more = {name: value for name, value in reply.extras.items() if name not in _OURS}
+        told = _OURS | self._fields_beside.keys()
+        more = {name: value for name, value in reply.extras.items() if name not in told}
         if more or not self._began:
             events.append(self._piece(more))
         events.append(self._event({}, _finish_reason(reply, self._functions)))
@@ -168,13 +170,17 @@ class ChatEncoder:
         return self._piece({"tool_calls": [call]})
 
     def _beside(self, signature: str) -> bytes:
-        """What stood beside the calls."""
+        """What stood beside the calls, without the fields that an earlier signature told."""
         beside = read_beside(signature)
+        fields = {name: _untold(value, self._fields_beside.get(name)) for name, value in beside.fields.items()}
+        self._fields_beside |= beside.fields
         calls: list[Json] = [
             {"index": int(number), **more} for number, more in beside.calls.items() if number.isdecimal()
         ]
-        fields: JsonObject = {} if self._functions or not calls else {"tool_calls": calls}
-        return self._piece({**beside.fields, **fields}) if beside.fields or fields else b""
+        delta: JsonObject = {name: value for name, value in fields.items() if value != []}
+        if calls and not self._functions:
+            delta["tool_calls"] = calls
+        return self._piece(delta) if delta else b""
 
     def _piece(self, delta: JsonObject) -> bytes:
         begin = b""
@@ -204,6 +210,13 @@ def _deltas_of(reply: Reply) -> Iterable[Delta]:
                 yield TextDelta(text)
             case MediaPart():
                 yield TextDelta(part.describe())
+
+
+def _untold(value: Json, told: Json) -> Json:
+    """What of a field beside the calls was not told yet; an empty list where all of it was."""
+    if isinstance(value, list) and isinstance(told, list) and value[: len(told)] == told:
+        return value[len(told) :]
+    return [] if value == told else value
 
 
 def _present(name: str, arguments: str) -> JsonObject:

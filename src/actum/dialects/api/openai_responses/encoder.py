@@ -176,8 +176,6 @@ class ResponsesEncoder:
     def annotate(self, annotations: Callable[[str], list[Json]]) -> bytes:
         """Put annotations into all texts that were told; the events are for the text that is being told.
 
-        A text whose end was told already has its annotations in the last event alone.
-
         Args:
             annotations: of a text, as the API tells them.
         """

@@ -36,6 +36,7 @@ from ....features.command import AnswerText, Command, CommandOption, FoundBy
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import Refusal, not_found
 from ....journal.grant import covered
+from ....journal.kept_uses import with_all_uses
 from ....journal.recording import MIDWAY, RunState
 from ....runs.recorded import is_run_id
 from ....tasks.ended_waits import is_paused, state_of
@@ -110,7 +111,7 @@ async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
         recorded = await api.records.run(run_id, who, beyond_own=("approve",))
     except Refusal:
         return ()
-    return waiting_in(await api.records.summary(recorded), api.records.shown(recorded, who))
+    return waiting_in(await api.records.summary(recorded), await api.records.shown(recorded, who))
 
 
 async def get_approval(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
@@ -127,7 +128,13 @@ async def get_approval(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     count = sum(each.turn == item.turn for each in others)
     if count > 1:
         values = {"count": count - 1}
-        told.append(AnswerText("and {count} other calls of the same reply that wait", label="--turn", values=values))
+        told.append(
+            AnswerText(
+                "and {count:other call of the same reply that waits|other calls of the same reply that wait}",
+                label="--turn",
+                values=values,
+            )
+        )
     (shown,) = await api.records.shown_waiting([item], asked.who)
     return ApiReply(approval_of(shown), told=tuple(told))
 
@@ -276,7 +283,10 @@ async def _check_in_use(api: Api, item: InboxItem) -> None:
     """
     call, run_id = item.asked.pending.call, item.run.run_id
     entries = (await api.journal.read(run_id))[:1]
-    if call is not None and entries and await api.published.is_withdrawn(RunState(entries).beginning(), call.name):
+    if call is None or not entries:
+        return
+    started = await with_all_uses(RunState(entries).beginning(), api.journal)
+    if await api.published.is_withdrawn(started, call.name):
         raise Refusal(
             409,
             "unpublished",
@@ -413,15 +423,23 @@ async def _go_on_with(api: Api, run_id: str) -> None:
 
 
 async def _go_on(api: Api, run_id: str, who: Identity) -> bool:
-    """Go on with a run that has all its answers; False where another server has to."""
+    """Go on with a run that has all its answers; False where another server has to.
+
+    Raises:
+        Refusal: the agent is not the one that the run began with.
+    """
     recorded = await api.records.run(run_id, who, beyond_own=("approve",))
     if recorded.is_task:
         api.tasks.wake(run_id)
         return True
     try:
-        api.go_on(recorded)
+        await api.started(api.go_on(recorded))
     except Busy:  # the job that carries the run out here may have looked for answers for the last time
         api.work.when_ended(run_id, lambda: _go_on_if_answered(api, run_id, who))
+    except ReplayDiverged as error:
+        raise Refusal(
+            409, "changed", "The answer is on record, and the run does not go on: {why}", run=run_id, why=error
+        ) from None
     except UsageError:
         return False
     return True

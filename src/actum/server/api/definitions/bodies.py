@@ -105,9 +105,11 @@ class DefinitionChecked(Struct, frozen=True, kw_only=True):
 
     Attributes:
         problems: all that is wrong; nothing where the definition can be run.
+        remarks: what the publisher should know, though nothing is wrong, such as a host whose name is not known now.
     """
 
     problems: tuple[DefinitionProblem, ...]
+    remarks: tuple[str, ...] = ()
 
 
 class DraftBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -196,6 +198,16 @@ class DefinitionVersion(Struct, frozen=True, kw_only=True):
     again: int
     source: str
     share: int
+
+
+class DefinitionPublished(DefinitionVersion, frozen=True, kw_only=True):
+    """A publication that was just made.
+
+    Attributes:
+        remarks: what the publisher should know, though nothing is wrong, such as a host whose name is not known now.
+    """
+
+    remarks: tuple[str, ...]
 
 
 class CanaryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

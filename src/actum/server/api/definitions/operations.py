@@ -7,29 +7,25 @@ has definitions of its own. What only an administrator may publish is told by th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
 
-from ....core.call import Problem
 from ....core.definition import (
     BadText,
     DefinitionChange,
     NameTaken,
-    OperatorOnly,
     ReadDefinition,
     TextProblem,
-    UnderstatedEffects,
 )
 from ....core.errors import UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.json import JsonObject
+from ....core.language.sentence import Sentence
 from ....core.process.worker_thread import off_loop
 from ....core.stored.definitions import (
     Canary,
-    CanaryInUse,
     DefinitionDraft,
     DraftInUse,
     Publication,
@@ -59,7 +55,7 @@ from .bodies import (
     DefinitionChecked,
     DefinitionInfo,
     DefinitionPage,
-    DefinitionProblem,
+    DefinitionPublished,
     DefinitionsQuery,
     DefinitionText,
     DefinitionUnpublished,
@@ -77,8 +73,10 @@ from .bodies import (
     VersionsCompared,
 )
 from .references import used_by
+from .refusing import refusing, sentence_of, told_problems, told_remarks
 
 DAY_S = 86_400.0
+REMARK = "{name}: {why}"
 
 
 class _Handlers:
@@ -115,12 +113,13 @@ class _Handlers:
         if text is None:
             text = (await self._published(app, asked, 0)).text
         try:
-            await publisher.check(asked.names["name"], text)
+            read = await publisher.check(asked.names["name"], text)
         except BadText as bad:
-            return ApiReply(DefinitionChecked(problems=tuple(map(told_problem, bad.problems))))
+            return ApiReply(DefinitionChecked(problems=told_problems(bad.problems, asked.language)))
         except NameTaken as taken:
-            return ApiReply(DefinitionChecked(problems=(told_problem(TextProblem(str(taken), path="name")),)))
-        return ApiReply(DefinitionChecked(problems=()))
+            problem = TextProblem(taken.sentence, path="name")
+            return ApiReply(DefinitionChecked(problems=told_problems([problem], asked.language)))
+        return ApiReply(DefinitionChecked(problems=(), remarks=told_remarks(read.remarks, asked.language)))
 
     async def get_draft(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
         """The draft under a name."""
@@ -146,16 +145,16 @@ class _Handlers:
         with refusing(asked, "draft"):
             try:
                 was = await app.journal.definitions.delete_draft(
-                    kind, name, revision=asked.query.revision or None, tenant=who.tenant
+                    kind, name, revision=asked.query.revision or None, tenant=who.tenant, by=who.principal
                 )
             except DraftInUse as error:
                 used_by = await self._used_by(app, asked, with_numbers=True)
-                raise Refusal(409, "in_use", "{why}.", why=error, used_by=used_by) from None
+                raise Refusal(409, "in_use", sentence_of(error), used_by=used_by) from None
         return ApiReply(_draft(was))
 
     async def publish(self, app: Application, asked: ApiRequest[None, PublishBody]) -> ApiReply:
         """Publish a draft."""
-        who, name = asked.who, asked.names["name"]
+        who, name, looked = asked.who, asked.names["name"], _Looked(permit_of(asked))
         publisher = await self._publisher(app, asked)
         with refusing(asked, "draft"):
             await self._check_free(app, publisher, asked)
@@ -164,21 +163,19 @@ class _Handlers:
                 revision=asked.body.revision,
                 by=who.principal,
                 key_id=who.key_id,
-                permit=permit_of(asked),
+                permit=looked,
                 source=asked.body.source,
             )
-        return ApiReply(await self._shared(app, asked, made))
+        return ApiReply(await self._shared(app, asked, made, looked.remarks))
 
     async def rollback(self, app: Application, asked: ApiRequest[None, RollbackBody]) -> ApiReply:
         """Publish an older publication anew."""
-        who, name = asked.who, asked.names["name"]
+        who, name, looked = asked.who, asked.names["name"], _Looked(permit_of(asked))
         publisher = await self._publisher(app, asked)
         with refusing(asked):
             await self._check_free(app, publisher, asked)
-            made = await publisher.rollback(
-                name, asked.body.number, by=who.principal, key_id=who.key_id, permit=permit_of(asked)
-            )
-        return ApiReply(await self._shared(app, asked, made))
+            made = await publisher.rollback(name, asked.body.number, by=who.principal, key_id=who.key_id, permit=looked)
+        return ApiReply(await self._shared(app, asked, made, looked.remarks))
 
     async def canary(self, app: Application, asked: ApiRequest[None, CanaryBody]) -> ApiReply:
         """Try another publication on a share of the users."""
@@ -291,9 +288,12 @@ class _Handlers:
         kind, name, tenant = self._kind.name, asked.names["name"], asked.who.tenant
         return tuple(await used_by(app.journal.definitions, kind, name, tenant=tenant, with_numbers=with_numbers))
 
-    async def _shared(self, app: Application, asked: ApiRequest[Any, Any], made: Publication) -> DefinitionVersion:
+    async def _shared(
+        self, app: Application, asked: ApiRequest[Any, Any], made: Publication, remarks: Sequence[Sentence | str]
+    ) -> DefinitionPublished:
         kind, name = self._kind.name, asked.names["name"]
-        return _version(made, await app.journal.definitions.line_in_use(kind, name, tenant=asked.who.tenant))
+        version = _version(made, await app.journal.definitions.line_in_use(kind, name, tenant=asked.who.tenant))
+        return DefinitionPublished(**structs.asdict(version), remarks=told_remarks(remarks, asked.language))
 
     async def _drafted(self, app: Application, asked: ApiRequest[Any, Any]) -> DefinitionDraft:
         kind, name = self._kind.name, asked.names["name"]
@@ -308,6 +308,26 @@ class _Handlers:
         if found is not None:
             return found
         raise no_publication(kind, name, number or None) if asked.by_operator else not_found("publication")
+
+
+class _Looked:
+    """Sees what is in a text that is to be published.
+
+    Args:
+        permit: raises an error where it must not be published; None where everything may be.
+
+    Attributes:
+        remarks: those of the text.
+    """
+
+    def __init__(self, permit: Permit | None) -> None:
+        self._permit = permit
+        self.remarks: tuple[Sentence | str, ...] = ()
+
+    def __call__(self, read: ReadDefinition) -> None:
+        if self._permit is not None:
+            self._permit(read)
+        self.remarks = read.remarks
 
 
 def named_text(kind: DefinitionKind, text: str, name: str) -> tuple[str, str]:
@@ -397,55 +417,10 @@ def permit_of(asked: ApiRequest[Any, Any]) -> Permit | None:
             needs_key(asked.who, "code")
         if read.names_secret and not is_admin:
             raise wants("admin", "to publish what names a secret")
+        if read.names_place and not is_admin:
+            raise wants("admin", "to publish what names the address of a model; without it, name a connected model")
 
     return permit
-
-
-@contextmanager
-def refusing(asked: ApiRequest[Any, Any], missing: str = "publication") -> Iterator[None]:
-    """A block whose errors a client is told as refusals. The operator is told the errors themselves.
-
-    Raises:
-        Refusal: something is wrong with the text, or it is not the one that the caller knows.
-    """
-    try:
-        yield
-    except (BadText, CanaryInUse, NameTaken, StaleDraft, UnknownName) as error:
-        if asked.by_operator:
-            raise
-        raise _refusal(error, missing) from None
-
-
-def _refusal(error: UsageError, missing: str) -> Refusal:
-    text = f"{str(error)[:1].upper()}{str(error)[1:]}."
-    match error:
-        case BadText():
-            return bad_definition(error)
-        case NameTaken():
-            return Refusal(409, "name_taken", text)
-        case CanaryInUse():
-            return Refusal(409, "in_use", text)
-        case StaleDraft():
-            return Refusal(409, "stale", text, current=error.current.text if error.current is not None else "")
-        case _:
-            return not_found(missing)
-
-
-def bad_definition(bad: BadText) -> Refusal:
-    """The refusal of a definition in which something is wrong."""
-    problems = tuple(
-        Problem(f"line {each.line}, column {each.column}", "definition", each.message) for each in bad.problems
-    )
-    code = "effects" if isinstance(bad, UnderstatedEffects) else "definition"
-    code = "operator_only" if isinstance(bad, OperatorOnly) else code
-    return Refusal(422, code, "Something is wrong with the definition: {why}.", problems=problems, why=bad.problems[0])
-
-
-def told_problem(problem: TextProblem) -> DefinitionProblem:
-    """Something that is wrong with a definition, as a client is told of it."""
-    return DefinitionProblem(
-        message=problem.message, line=problem.line, column=problem.column, hint=problem.hint, place=problem.path
-    )
 
 
 def _draft(draft: DefinitionDraft) -> DraftText:
@@ -476,8 +451,10 @@ def _change(each: DefinitionChange) -> TextChange:
 # How they are typed ---------------------------------------------------------------------------------------------------
 
 
-def _published_text(made: DefinitionVersion, names: Mapping[str, str]) -> list[AnswerText]:
-    return [AnswerText("{name}@{number} is published.", values={"name": made.name, "number": made.number})]
+def published_text(made: DefinitionPublished, names: Mapping[str, str]) -> list[AnswerText]:
+    """What a person is told of a publication that was just made."""
+    told = [AnswerText(REMARK, values={"name": made.name, "why": each}, is_note=True) for each in made.remarks]
+    return [*told, AnswerText("{name}@{number} is published.", values={"name": made.name, "number": made.number})]
 
 
 def _figure(name: str) -> Callable[[VersionFigures], str]:
@@ -527,7 +504,7 @@ def _commands(kind: DefinitionKind) -> dict[str, Command]:
                 "number": CommandOption(metavar="NUMBER", help="The number of an older publication."),
             },
             uses_tools=kind.uses_tools,
-            show=_published_text,
+            show=published_text,
         ),
         "unpublish": Command(
             words=(group, "unpublish"),
@@ -608,7 +585,8 @@ _VERSION: JsonObject = {"name": "booking", "number": 1, "digest": "4a5c0f", "at"
 _VERSION |= {"source": "booking.json", "share": 100}
 _CHANGE: JsonObject = {"kind": "added", "what": "node", "place": "book", "node": "", "old": None, "new": "tool"}
 _CHANGE["breaks"] = ""
-_IN_USE = AnswerKind(means="The publication in use.", body=DefinitionVersion, example=_VERSION)
+_PUBLISHED: JsonObject = {**_VERSION, "remarks": []}
+_IN_USE = AnswerKind(means="The publication in use.", body=DefinitionPublished, example=_PUBLISHED)
 
 
 class _Operations:
@@ -654,7 +632,9 @@ class _Operations:
                 f"check{self._title}",
                 "post",
                 "Check a text: everything that is wrong with it, with line, column and a hint.",
-                AnswerKind(means="What the check found.", body=DefinitionChecked, example={"problems": []}),
+                AnswerKind(
+                    means="What the check found.", body=DefinitionChecked, example={"problems": [], "remarks": []}
+                ),
                 at="/{name}/check",
                 body=CheckBody,
                 example={"text": self._text},
@@ -684,7 +664,8 @@ class _Operations:
                 example={"text": self._text, "revision": 0},
                 description=(
                     "409 with the code `stale`: somebody else has saved the draft since; `current` is the text as it "
-                    "is now. 409 with the code `name_taken`: the name means something else on this server."
+                    "is now, and `text` the one that was sent. 409 with the code `name_taken`: the name means "
+                    "something else on this server."
                 ),
                 errors=(409,),
             ),

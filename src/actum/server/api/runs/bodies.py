@@ -178,7 +178,8 @@ class RunDetails(RunInfo, frozen=True, kw_only=True):
         outputs: what a workflow gave; null for other runs, and while there are none.
         plan: the steps that an agent with a plan wrote down last in this run.
         recalled: what the run was told out of the memory of its user, before the question.
-        references: the quotes of the run. `GET /v1/runs/{id}/references` checks each once more.
+        references: the quotes of the run, and those of earlier turns that its answer cites. `GET
+            /v1/runs/{id}/references` checks each once more.
     """
 
     text: str
@@ -319,6 +320,24 @@ class FeedQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     run: Annotated[tuple[RunPlace, ...], Meta(max_length=FOLLOWED_MAX)] = ()
     deltas: bool = False
+
+
+class DraftNews(Struct, frozen=True, kw_only=True):
+    """Somebody changed a draft of the caller's tenant.
+
+    Attributes:
+        kind: what the draft is, such as `workflow`.
+        name: the name of the draft.
+        revision: its revision; of a draft that was deleted the last one.
+        by: who changed the draft.
+        is_gone: whether the draft was deleted.
+    """
+
+    kind: str
+    name: str
+    revision: int
+    by: str
+    is_gone: bool
 
 
 class RunGone(Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ class RunComparison(Struct, frozen=True, kw_only=True):
 async def compare_runs(api: Api, asked: ApiRequest[ComparisonQuery, None]) -> ApiReply:
     """Two runs side by side."""
     one, other = [
-        api.records.shown(await api.records.asked_for(asked, name, beyond_own=("audit",)), asked.who)
+        await api.records.shown(await api.records.asked_for(asked, name, beyond_own=("audit",)), asked.who)
         for name in (asked.names["id"], asked.query.other)
     ]
     return ApiReply(RunComparison(runs=(one.run_id, other.run_id), comparison=compare(one.entries, other.entries)))

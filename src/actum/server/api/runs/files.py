@@ -59,7 +59,7 @@ async def get_file(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
 
 async def _files(api: Api, asked: ApiRequest[None, None]) -> dict[str, MediaPart]:
     recorded = await api.records.asked_for(asked, asked.names["id"])
-    return api.records.shown(recorded, asked.who).state.media()
+    return (await api.records.shown(recorded, asked.who)).state.media()
 
 
 _ID = {"id": "The id of a run."}

@@ -13,6 +13,7 @@ from ....features.operation import Events, StreamEvent
 from ....features.refusal import Refusal
 from ....journal.watch import JournalWatch, WatchListener, WatchNews
 from ....policy.record_mask import RecordMask
+from ....runs.other_values import know_others
 from ..records import Recorded, Records
 from ..spoken import SpokenWords, WordsListener
 from .bodies import RunDelta, RunEvent
@@ -40,6 +41,8 @@ class FollowedRuns:
         self._mask = mask
         self._listener = listener
         self._spoken = spoken
+        self._journal = watch.journal
+        self._masks: dict[str, RecordMask] = {}
         self._folds: dict[str, EventFold] = {}
         self._words: dict[str, WordsListener] = {}
         self._tasks: set[str] = set()
@@ -48,7 +51,7 @@ class FollowedRuns:
         """Whether a run is followed, and has not ended."""
         return run_id in self._folds
 
-    def begin(self, recorded: Recorded, after: int) -> list[RunEvent]:
+    async def begin(self, recorded: Recorded, after: int) -> list[RunEvent]:
         """Follow a run. Its entries have to be given from the first: an event also tells what earlier ones say.
 
         Args:
@@ -59,21 +62,21 @@ class FollowedRuns:
             The events behind that.
         """
         run_id = recorded.run_id
-        self._folds[run_id] = EventFold(run_id, self._kinds, self._mask())
+        mask = self._masks[run_id] = self._mask()
+        self._folds[run_id] = EventFold(run_id, self._kinds, mask)
         self._listener.behind[run_id] = recorded.entries[-1].number
         if recorded.is_task:
             self._tasks.add(run_id)
         if self._spoken is not None:
             self._words[run_id] = self._spoken.listen(run_id, self._listener)
-        told = [event for event in self._told(run_id, recorded.entries) if event.number > after]
+        told = [event for event in await self._told(run_id, recorded.entries) if event.number > after]
         if _is_over(recorded.entries[-1]):
             self._leave(run_id)
         return told
 
-    def events(self, news: WatchNews) -> Iterator[RunEvent]:
+    async def events(self, news: WatchNews) -> list[RunEvent]:
         """The events of new entries."""
-        for run_id, entry in news.entries:
-            yield from self._told(run_id, (entry,))
+        return [event for run_id, entry in news.entries for event in await self._told(run_id, (entry,))]
 
     def deltas(self) -> Iterator[RunDelta]:
         """The words that came since this was last asked, of runs whose entries the reader has."""
@@ -86,10 +89,11 @@ class FollowedRuns:
         for run_id in list(self._folds):
             self._leave(run_id)
 
-    def _told(self, run_id: str, entries: Sequence[Entry]) -> list[RunEvent]:
+    async def _told(self, run_id: str, entries: Sequence[Entry]) -> list[RunEvent]:
         fold = self._folds.get(run_id)
         if fold is None:
             return []
+        await know_others(self._masks[run_id], self._journal, run_id, entries)
         told = [fold.take(entry) for entry in entries]
         if _is_over(entries[-1], is_task=run_id in self._tasks):
             self._leave(run_id)
@@ -97,6 +101,7 @@ class FollowedRuns:
 
     def _leave(self, run_id: str) -> None:
         self._folds.pop(run_id, None)
+        self._masks.pop(run_id, None)
         self._listener.behind.pop(run_id, None)
         if self._spoken is not None and (words := self._words.pop(run_id, None)) is not None:
             self._spoken.leave(run_id, words)
@@ -142,11 +147,11 @@ async def run_events(
     async with watch.listening({}, below.tenant if below is not None else None) as listener:
         with followed(watch, listener, spoken, mask) as runs:
             look = listener.next_look() if below is not None else 0
-            for event in runs.begin(recorded, after):
+            for event in await runs.begin(recorded, after):
                 yield told(event)
             while own in runs:
                 news = await listener.news()
-                for event in runs.events(news):
+                for event in await runs.events(news):
                     yield told(event)
                 for delta in runs.deltas():
                     yield StreamEvent("", "delta", delta)
@@ -196,7 +201,7 @@ class RunsBelow:
             for run_id in new[: BELOW_MAX - len(self._known)]:
                 self._known[run_id] = None
                 with suppress(Refusal):
-                    told += runs.begin(await self._records.run(run_id, self._who), -1)
+                    told += await runs.begin(await self._records.run(run_id, self._who), -1)
             above = new
         return told
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,15 +15,17 @@ from ....core.identity import Identity
 from ....core.interfaces import Journal, RunFilter
 from ....core.message import UserMessage
 from ....core.process.claim import claim_of_cancel
-from ....core.run.record import Ended
 from ....core.run.summary import RunSummary
-from ....features.command import Command, CommandOption, FoundBy, ListColumn
+from ....features.command import AnswerText, Command, CommandOption, FoundBy, ListColumn
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Events, Operation
 from ....features.refusal import Refusal
 from ....journal.conversations import as_they_stand
 from ....journal.lists import count_of_runs, counts_of_runs, page_of_runs
 from ....journal.mismatch import mismatch, summary
 from ....journal.named import find_run
+from ....knowledge.citing.cited import references_of
+from ....knowledge.problems import UnreadableAttachment
+from ....runs.ended_below import CANCELLED, end_runs_below
 from ....runs.recorded import outputs_of
 from ...scopes import allows, wants
 from ..examples import ASKED_AT, RUN, RUN_INFO
@@ -49,6 +51,7 @@ from .following import RunsBelow, run_events
 from .views import run_details, run_info
 
 if TYPE_CHECKING:
+    from ....agents.options import RunKeywords
     from ..api import Api  # agents and workflows, which the completion of a command needs none of
 
 COUNT_MAX = 1_000
@@ -73,31 +76,26 @@ async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
         raise Refusal(422, "invalid", "{why}", why=error) from None
     if sum(len(each.data) for each in body.attachments) > FILE_BYTES_MAX:
         raise Refusal(413, "content_too_large", "The files are longer than {most} bytes together.", most=FILE_BYTES_MAX)
-    if body.execute_async and body.attachments:
-        raise Refusal(422, "invalid", "attachments: a task takes no files. Ask without execute_async.")
-    if body.execute_async:
-        return await accept_run(
-            api, asked, agent, question, body.session, body.tool_choice, memory=body.memory, mandate=body.mandate
-        )
-    await api.begin(
-        start,
-        lambda emit: agent.run(
-            question,
-            conversation=body.session,
-            attachments=[MediaPart(each.media_type, each.data, name=each.name) for each in body.attachments],
-            principal=who.principal,
-            tenant=who.tenant,
-            roles=who.roles,
-            key_id=who.key_id,
-            run_id=start.run_id,
-            request=start.request,
-            trace=start.trace,
-            tool_choice=body.tool_choice,
-            memory=body.memory,
-            mandate=body.mandate,
-            emit=emit,
-        ),
-    )
+    options: RunKeywords = {
+        "conversation": body.session,
+        "attachments": [MediaPart(each.media_type, each.data, name=each.name) for each in body.attachments],
+        "principal": who.principal,
+        "tenant": who.tenant,
+        "roles": who.roles,
+        "key_id": who.key_id,
+        "run_id": start.run_id,
+        "request": start.request,
+        "trace": start.trace,
+        "tool_choice": body.tool_choice,
+        "memory": body.memory,
+        "mandate": body.mandate,
+    }
+    try:
+        if body.execute_async:
+            return await accept_run(api, asked, agent, question, options)
+        await api.begin(start, lambda emit: agent.run(question, **options, emit=emit))
+    except UnreadableAttachment as error:
+        raise Refusal(422, "invalid", "attachments: {why}", why=error) from None
     return await begun(api, start.run_id, who)
 
 
@@ -149,12 +147,13 @@ async def get_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
 async def cancel_run(api: Api, asked: ApiRequest[None, object]) -> ApiReply:
     """Cancel a run, wherever it waits; what it is doing right now may have happened."""
     run_id = asked.names["id"]
-    recorded = await api.records.run(run_id, asked.who)
+    recorded = await api.records.asked_for(asked, run_id)
+    who = structs.replace(asked.who, tenant=recorded.started.tenant)
     if not recorded.is_over:
         await api.journal.held.release(run_id)
         await api.work.cancel(run_id)
-        await cancel_elsewhere(api, run_id, asked.who)  # a run that was just about to pause has not ended
-    return await shown(api, await api.records.run(run_id, asked.who), asked.who)
+        await cancel_elsewhere(api, run_id, who)  # a run that was just about to pause has not ended
+    return await shown(api, await api.records.run(run_id, who), who)
 
 
 async def cancel_elsewhere(api: Api, run_id: str, who: Identity) -> None:
@@ -185,7 +184,8 @@ async def _end_idle(api: Api, run_id: str, who: Identity) -> None:
     """
     async with api.journal.claim(run_id):
         if not (await api.records.run(run_id, who)).is_over:
-            api.journal.append(run_id, Ended("stopped", "", "cancelled"))
+            await end_runs_below(api.journal, run_id, CANCELLED)
+            api.journal.append(run_id, CANCELLED)
             await api.journal.sync(run_id)
 
 
@@ -199,7 +199,13 @@ async def resume_run(api: Api, asked: ApiRequest[None, ResumeBody]) -> ApiReply:
     if recorded.is_task and was_held:
         api.tasks.wake(recorded.run_id)
     elif recorded.is_task:
-        raise Refusal(409, "task", "This run is a task, which goes on by itself.", run=recorded.run_id)
+        raise Refusal(
+            409,
+            "task",
+            "This run is a task: it goes on by itself, or with POST /v1/tasks/{task}/retry once it has ended.",
+            run=recorded.run_id,
+            task=recorded.run_id,
+        )
     elif not recorded.is_over and api.work.get(recorded.run_id) is None:
         job = api.go_on(recorded, accept=asked.body.accept)
         await api.started(job)
@@ -270,10 +276,11 @@ async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:
     if line.ended is not None and not recorded.is_over:  # the run has ended since it was read
         recorded = await api.records.again(recorded)
     outputs = await outputs_of(api.journal, recorded.state.ended)
-    seen = api.records.shown(recorded, who)
+    seen = await api.records.shown(recorded, who)
     if outputs is not None and seen is not recorded:  # those that are kept beside the record, too
-        outputs = api.records.shown_object(recorded, outputs, who)
-    details = run_details(line, seen, who, outputs)
+        outputs = await api.records.shown_object(recorded, outputs, who)
+    references = tuple(each for _, each in await references_of(api.journal, recorded.run_id, seen.state))
+    details = structs.replace(run_details(line, seen, who, outputs), references=references)
     is_held = bool(await api.journal.held.which([recorded.run_id]))
     return ApiReply(structs.replace(details, stop_reason="held") if is_held else details)
 
@@ -394,6 +401,14 @@ _LIST = Command(
 )
 
 
+def _cancelled(run: RunDetails, names: Mapping[str, str]) -> list[AnswerText]:
+    """What a person is told of a run that was to be cancelled."""
+    told = [AnswerText(run.id, "run"), AnswerText(run.status, "status")]
+    if run.stop_reason != CANCELLED.reason:
+        told.append(AnswerText("The run had ended before: nothing was cancelled.", is_note=True))
+    return told
+
+
 async def _look_up(api: Api, named: str) -> str:
     return (await find_run(api.journal, named)).run_id
 
@@ -508,6 +523,14 @@ OPERATIONS: tuple[Operation, ...] = (
         replies={200: AnswerKind(means="The run as it stands now.", body=RunDetails, example=_RUN_WHOLE)},
         errors=(409,),
         handler=cancel_run,
+        command=Command(
+            words=("runs", "cancel"),
+            help="End a run, wherever it waits or runs, with the runs that its calls began. What it is doing right now "
+            "may have happened.",
+            found_by=FOUND_BY,
+            show=_cancelled,
+            exit_code=lambda run: 0 if run.stop_reason == CANCELLED.reason else 1,
+        ),
     ),
     Operation(
         id="resumeRun",

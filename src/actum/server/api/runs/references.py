@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from ....core.visible import on_one_line
 from ....features.command import AnswerText, Command
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import not_found
-from ....knowledge.citing.references import CheckedReference, checked, references_in, text_around
+from ....knowledge.citing.cited import checked_anew, references_of
+from ....knowledge.citing.references import CheckedReference, text_around
 from ....knowledge.collections import CollectionUser
 from ..examples import ASKED_AT, RUN
 from .operations import FOUND_BY
@@ -25,7 +27,7 @@ class RunReferences(Struct, frozen=True, kw_only=True):
 
     Attributes:
         run: the id of the run.
-        references: by number.
+        references: by number; those of earlier turns that the answer cites as well.
     """
 
     run: str
@@ -35,10 +37,9 @@ class RunReferences(Struct, frozen=True, kw_only=True):
 async def list_references(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """The references of a run, each checked."""
     run_id = asked.names["id"]
-    state = api.records.shown(await api.records.asked_for(asked, run_id), asked.who).state
-    return ApiReply(
-        RunReferences(run=run_id, references=tuple(await checked(api.journal, run_id, references_in(state))))
-    )
+    state = (await api.records.shown(await api.records.asked_for(asked, run_id), asked.who)).state
+    found = await references_of(api.journal, run_id, state)
+    return ApiReply(RunReferences(run=run_id, references=tuple(await checked_anew(api.journal, found))))
 
 
 class ReferenceText(Struct, frozen=True, kw_only=True):
@@ -57,14 +58,17 @@ class ReferenceText(Struct, frozen=True, kw_only=True):
 async def get_reference(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """A reference of a run with the kept text around its quote."""
     run_id, who = asked.names["id"], asked.who
-    state = (await api.records.asked_for(asked, run_id)).state
-    found = [each for each in references_in(state) if str(each.number) == asked.names["number"]]
+    recorded = await api.records.asked_for(asked, run_id)
+    state, mask = recorded.state, await api.records.mask_of(run_id, recorded.entries, who)
+    all_of_run = await references_of(api.journal, run_id, state)
+    found = [(run, each) for run, each in all_of_run if str(each.number) == asked.names["number"]]
     user = CollectionUser(who.tenant, who.principal, who.roles, "admin" in who.scopes)
-    around = await text_around(api.journal, run_id, found[0], user) if found else None
+    around = await text_around(api.journal, *found[0], user) if found else None
     if around is None:
         raise not_found("reference")
-    (reference,) = await checked(api.journal, run_id, found)
-    return ApiReply(ReferenceText(reference=reference, before=around[0], behind=around[1]))
+    (reference,) = await checked_anew(api.journal, found)
+    told = ReferenceText(reference=reference, before=around[0], behind=around[1])
+    return ApiReply(msgspec.convert(mask.value(msgspec.to_builtins(told)), ReferenceText))
 
 
 def _shown(found: RunReferences, names: Mapping[str, str]) -> list[AnswerText]:

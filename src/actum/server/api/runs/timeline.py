@@ -116,7 +116,7 @@ class RunTimeline(Struct, frozen=True, kw_only=True):
 async def show_timeline(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """A run as it went in time."""
     recorded = await api.records.run(asked.names["id"], asked.who, beyond_own=("audit",))
-    recorded = api.records.shown(recorded, asked.who)
+    recorded = await api.records.shown(recorded, asked.who)
     timeline = Timeline(recorded.entries)
     children = [child.run_id for child in await api.journal.runs(parent=recorded.run_id, tenant=asked.who.tenant)]
     problems = faults(recorded.entries)
@@ -148,7 +148,7 @@ async def _definition(api: Api, asked: ApiRequest[None, None], started: Started)
 async def export_run(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     """The record of a run as lines of JSON: `actum journal verify --file` checks them without the journal."""
     recorded = await api.records.run(asked.names["id"], asked.who, beyond_own=("audit",))
-    recorded = api.records.shown(recorded, asked.who)
+    recorded = await api.records.shown(recorded, asked.who)
     lines = [_encode(entry_line(recorded.run_id, entry)) for entry in recorded.entries]
     lines += [_encode(line) for line in await row_lines(api.journal, recorded.run_id)]
     return ApiReply(ApiFile(f"{recorded.run_id}.jsonl", "application/jsonl", b"\n".join([*lines, b""])))

@@ -41,7 +41,6 @@ from ....core.run.summary import RunSummary
 from ....core.stored.definitions import TRIED
 from ....journal.recording import CallRef, RunState
 from ....journal.timeline import calls_in
-from ....knowledge.citing.references import references_in
 from ....policy.record_mask import RecordMask
 from ...scopes import allows
 from ..approvals.bodies import waiting_in
@@ -147,7 +146,6 @@ def run_details(line: RunSummary, recorded: Recorded, who: Identity, outputs: Js
             RecalledMemory(id=each.id, kind=each.kind, at=each.at, score=each.score)
             for each in recorded.started.recalled
         ),
-        references=tuple(references_in(state)),
     )
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ....agents.options import AgentOptions
-from ....agents.tool_choice import ChosenTools
+from ....agents.options import AgentOptions, RunKeywords
 from ....core.call import ToolCall
 from ....core.errors import CallError, TaskRefused
 from ....core.json import JsonObject
@@ -66,31 +65,16 @@ async def accept_run(
     asked: ApiRequest[None, TaskBody],
     agent: Agent[object],
     question: UserMessage,
-    session: str,
-    tool_choice: ChosenTools | None = None,
-    *,
-    memory: bool = True,
-    mandate: JsonObject | None = None,
+    run: RunKeywords,
 ) -> ApiReply:
-    """Accept a question to an agent as a task."""
-    who = asked.who
+    """Accept a question to an agent as a task; what comes with the question is in the record of the run."""
     options = _options(api, asked, NO_DEFAULTS)
     try:
         line = await api.tasks.accept_run(
             agent,
             question,
             options,
-            AgentOptions(
-                conversation=session,
-                principal=who.principal,
-                tenant=who.tenant,
-                roles=who.roles,
-                key_id=who.key_id,
-                trace=traceparent_of_request(),
-                tool_choice=tool_choice,
-                memory=memory,
-                mandate=mandate,
-            ),
+            AgentOptions(**run),
             is_published=agent.runner.is_published,
         )
     except TaskRefused as refused:

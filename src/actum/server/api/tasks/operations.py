@@ -65,7 +65,7 @@ async def _seen(api: Api, view: TaskView, who: Identity) -> TaskView:
     """A task as the caller may see it: without values with a label that the caller may not read."""
     run_id = view.line.run_id
     entries = await api.journal.read(run_id)
-    mask = api.records.mask(who)
+    mask = await api.records.mask_of(run_id, entries, who)
     shown = mask.of_run(entries)
     if shown is entries:
         return view
@@ -169,7 +169,7 @@ async def _details(api: Api, view: TaskView, who: Identity) -> TaskDetails:
     waiting: tuple[Approval, ...] = ()
     if view.waiting:
         recorded = await api.records.run(line.run_id, who)
-        waiting = waiting_in(await api.records.summary(recorded), api.records.shown(recorded, who))
+        waiting = waiting_in(await api.records.summary(recorded), await api.records.shown(recorded, who))
     info = task_info(line, who)
     told = _result(view)
     size = len(msgspec.json.encode(told)) if told is not None else 0

@@ -32,6 +32,7 @@ async def _open(api: Api, who: Identity) -> Publisher | None:
             about=checked.about,
             names_secret=declaration.http is not None and bool(declaration.http.secret),
             is_code=declaration.place in _CODE,
+            remarks=checked.remarks,
         )
 
     return Publisher(api.journal, KIND, "tools", check, tenant=who.tenant, means=tools.means)

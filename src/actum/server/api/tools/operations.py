@@ -59,12 +59,14 @@ class CallOutcome(Struct, frozen=True):
 
 
 async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
-    """The tools that the caller may use; those that fit the words best come first."""
+    """The tools that the caller may use; those that fit the words best come first, behind drafts with such a name."""
     query, who, is_shown = asked.query, asked.who, await api.shows(asked.who)
     versions = (await api.published.offered(who.tenant)).versions
     drafted = await _drafted(api, who) if query.drafts else []
     if query.query.strip():
-        fitting = await api.search_tools(who, query.query, query.limit)
+        words = query.query.casefold().split()
+        named = [tool for tool in drafted if is_shown(tool) and all(word in tool.name.casefold() for word in words)]
+        fitting = [*named, *await api.search_tools(who, query.query, query.limit)][: query.limit]
         return ApiReply(ToolPage(items=tuple(tool_info(tool, versions) for tool in fitting), next=None))
     with cursors():
         last = read_cursor(query.cursor, str) if query.cursor else ""
@@ -201,7 +203,7 @@ async def told(api: Api, who: Identity, run_id: str, tool: str, outcome: CallOut
     """
     if outcome.is_waiting:
         recorded = await api.records.run(run_id, who)
-        waiting = waiting_in(await api.records.summary(recorded), api.records.shown(recorded, who))
+        waiting = waiting_in(await api.records.summary(recorded), await api.records.shown(recorded, who))
         first = waiting[0].id if waiting else ""
         return ApiReply(CallWaits(run=run_id, approval=first, approvals=waiting), 202, f"/v1/runs/{run_id}")
     result = outcome.result
@@ -209,7 +211,9 @@ async def told(api: Api, who: Identity, run_id: str, tool: str, outcome: CallOut
         if outcome.reason in _BUSY:
             raise Refusal(429, outcome.reason, outcome.text, run=run_id, effect="none", retry_after=60.0)
         result = ToolResult(CALL, error=not_made(outcome.reason, outcome.text))
-    result = api.records.mask(who).result(result)
+    if result.labels or result.seen:
+        mask = await api.records.mask_of(run_id, await api.journal.read(run_id), who)
+        result = mask.result(result)
     error = result.error
     if error is not None:
         refusal = call_refusal(error, run_id)

@@ -7,6 +7,8 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from ....core.json import JsonObject
+from ....workflow.node_facts import NodeFacts
+from ..definitions.bodies import DefinitionChecked
 from ..fields import Cursor, Limit, ListPart, SessionId
 from ..tasks.bodies import TaskBody
 
@@ -17,7 +19,7 @@ class WorkflowsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         query: words that the name or the description has, in any order; empty for all workflows.
         drafts: whether workflows that have a draft and no publication are listed, too; for callers with the scope
-            `admin`.
+            `build`.
         limit: the most items of this part of the list.
         cursor: `next` of the part before.
     """
@@ -67,13 +69,24 @@ class WorkflowDetails(WorkflowInfo, frozen=True, kw_only=True):
         inputs: the JSON Schema of what the workflow is given.
         outputs: the names of what the workflow gives.
         nodes: the nodes, without those inside of containers.
-        definition: the definition as JSON text; null for a key without the scope `admin`.
+        definition: the definition as JSON text; null for a key without the scope `build`, or without `admin` where the
+            operator of the server set the workflow up.
     """
 
     inputs: JsonObject
     outputs: tuple[str, ...]
     nodes: tuple[WorkflowNodeInfo, ...]
     definition: str | None
+
+
+class WorkflowChecked(DefinitionChecked, frozen=True, kw_only=True):
+    """What a check of a workflow found.
+
+    Attributes:
+        nodes: what is known of each node that could be read.
+    """
+
+    nodes: tuple[NodeFacts, ...]
 
 
 class WorkflowRunBody(TaskBody, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ....core.definition import ReadDefinition
 from ....core.identity import Identity
+from ....core.tool import Tool
 from ....features.command import AnswerText
 from ....features.definition import DefinitionKind
 from ....runs.definitions import Publisher
 from ....workflow.definition.difference import difference
 from ....workflow.load import read_definition
+from ...published import agent_tool
 from ..api import Api
 from ..definitions.operations import operations_of
 
@@ -16,7 +18,21 @@ from ..definitions.operations import operations_of
 async def _open(api: Api, who: Identity) -> Publisher | None:
     """What publishes the workflows of the caller's tenant; None where the journal keeps none."""
     published = await api.workflows.published(who.tenant)
-    return published.publisher(await api.workflows.default_tools()) if published is not None else None
+    return published.publisher(await tools_for(api, who)) if published is not None else None
+
+
+async def tools_for(api: Api, who: Identity) -> list[Tool]:
+    """What the nodes of a caller's workflows may call: the tools of the settings, and the tools and agents that the
+    caller's tenant has published; of these, what the caller may use.
+    """
+    shows, own = await api.shows(who), await api.workflows.default_tools()
+    taken = {tool.name for tool in own}
+    declared = (await api.published.offered(who.tenant)).declared
+    tools = [*own, *(each.tool for name, each in declared.items() if name not in taken)]
+    agents = api.published.agents_of(who.tenant)
+    listed = await agents.listed() if agents is not None else {}
+    asked = [agent_tool(name, each.description) for name, each in listed.items() if who.may_use("agent", name)]
+    return [*(tool for tool in tools if shows(tool)), *(tool for tool in asked if tool.name not in taken)]
 
 
 async def _means(api: Api, who: Identity, name: str) -> str:
@@ -51,7 +67,8 @@ WORKFLOWS = DefinitionKind(
     open=_open,
     means=_means,
     may_see=lambda who, name: who.may_use("agent", name),
-    readers=("runs",),
+    readers=("runs", "build"),
+    builders=("build",),
     uses_tools=True,
     runs="workflow",
     own=frozenset({"list", "get", "check"}),  # with those of the settings, inputs and outputs, and what a node is

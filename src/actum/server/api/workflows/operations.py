@@ -25,14 +25,15 @@ from ...near_names import near_names
 from ...scopes import allows, wants
 from ..api import Api, user_of
 from ..calls import call_refusal
-from ..definitions.bodies import CheckBody, DefinitionChecked, VersionQuery
-from ..definitions.operations import told_problem
+from ..definitions.bodies import CheckBody, VersionQuery
+from ..definitions.refusing import told_problems
 from ..records import cursors
 from ..runs.bodies import RunBegun
 from ..runs.operations import BEGUN, LINKS_OF_RUN, begun
 from ..tasks.accepting import accept_workflow, check_no_task
 from ..tasks.bodies import TaskAccepted
 from .bodies import (
+    WorkflowChecked,
     WorkflowDetails,
     WorkflowInfo,
     WorkflowNodeInfo,
@@ -40,7 +41,7 @@ from .bodies import (
     WorkflowRunBody,
     WorkflowsQuery,
 )
-from .kind import WORKFLOWS
+from .kind import WORKFLOWS, tools_for
 
 NEAR_MAX = 3
 """The most names that are suggested to a caller who named an unknown workflow."""
@@ -85,7 +86,7 @@ async def _drafted(api: Api, who: Identity) -> list[str]:
         Refusal: the caller may see no drafts.
     """
     if not allows(who, WORKFLOWS.builders):
-        raise wants("admin", "to see drafts")
+        raise wants("build", "to see drafts")
     lines = await api.journal.definitions.names(WORKFLOWS.name, tenant=who.tenant)
     return [line.name for line in lines if not line.published]
 
@@ -114,6 +115,7 @@ async def get_workflow(api: Api, asked: ApiRequest[VersionQuery, None]) -> ApiRe
     """A workflow."""
     found = await find_workflow(api, asked.who, asked.names["name"], asked.query.version)
     definition, info = found.workflow.definition, _info(found)
+    readers = WORKFLOWS.builders if found.version else ("admin",)  # those of the settings are the operator's
     details = WorkflowDetails(
         name=info.name,
         description=info.description,
@@ -122,7 +124,7 @@ async def get_workflow(api: Api, asked: ApiRequest[VersionQuery, None]) -> ApiRe
         inputs=definition.inputs,
         outputs=tuple(definition.outputs),
         nodes=tuple(WorkflowNodeInfo(name=each.name, type=each.type.name) for each in definition.graph.nodes.values()),
-        definition=definition.text.decode() if allows(asked.who, ("admin",)) else None,
+        definition=definition.text.decode() if allows(asked.who, readers) else None,
     )
     return ApiReply(details)
 
@@ -132,11 +134,11 @@ async def check_workflow(api: Api, asked: ApiRequest[None, CheckBody]) -> ApiRep
     who, name, text = asked.who, asked.names["name"], asked.body.text
     published = await api.workflows.published(who.tenant)
     if text is not None and name not in api.workflows.names and published is not None and who.may_use("agent", name):
-        problems = await published.problems_of(text, await api.workflows.default_tools())
+        found = await published.findings(text, await tools_for(api, who))
     else:
         workflow = (await find_workflow(api, who, name)).workflow
-        problems = await workflow.check(workflow.definition.text if text is None else text)
-    return ApiReply(DefinitionChecked(problems=tuple(map(told_problem, problems))))
+        found = await workflow.findings(workflow.definition.text if text is None else text)
+    return ApiReply(WorkflowChecked(problems=told_problems(found.problems, asked.language), nodes=tuple(found.nodes)))
 
 
 async def run_workflow(api: Api, asked: ApiRequest[None, WorkflowRunBody]) -> ApiReply:
@@ -286,6 +288,18 @@ _WORKFLOW_WHOLE = _WORKFLOW | {
     "nodes": [{"name": "find", "type": "tool"}, {"name": "book", "type": "tool"}],
     "definition": None,
 }
+_CHECKED: JsonObject = {
+    "problems": [],
+    "nodes": [
+        {
+            "node": "book",
+            "type": "tool",
+            "ports": ["out"],
+            "output": {"type": "object", "properties": {"output": {"type": "object"}, "text": {"type": "string"}}},
+            "upstream": ["find"],
+        }
+    ],
+}
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         id="listWorkflows",
@@ -293,7 +307,7 @@ OPERATIONS: tuple[Operation, ...] = (
         path="/v1/workflows",
         tag="workflows",
         summary="List or search the workflows that you may run.",
-        scopes=("runs",),
+        scopes=("runs", "build"),
         query=WorkflowsQuery,
         replies={
             200: AnswerKind(means="The workflows.", body=WorkflowPage, example={"items": [_WORKFLOW], "next": None})
@@ -306,7 +320,7 @@ OPERATIONS: tuple[Operation, ...] = (
         path="/v1/workflows/{name}",
         tag="workflows",
         summary="Get a workflow: what it is given, what it gives, and its nodes.",
-        scopes=("runs",),
+        scopes=("runs", "build"),
         names=WORKFLOW_NAME,
         query=VersionQuery,
         replies={200: AnswerKind(means="The workflow.", body=WorkflowDetails, example=_WORKFLOW_WHOLE)},
@@ -317,14 +331,17 @@ OPERATIONS: tuple[Operation, ...] = (
         method="post",
         path="/v1/workflows/{name}/check",
         tag="workflows",
-        summary="Check a definition: everything that is wrong with it, with line, column and a hint.",
-        description="Nothing is saved. The tools are those of the workflow of this name.",
-        scopes=("runs",),
+        summary="Check a definition: everything that is wrong with it, and what each node has, gives and may name.",
+        description=(
+            "Nothing is saved. The tools are those of the workflow of this name. `nodes` tells of what could be read, "
+            "also where something is wrong; it is empty where the edges make a cycle, and for more than 500 nodes."
+        ),
+        scopes=("runs", "build"),
         names=WORKFLOW_NAME,
         body=CheckBody,
         body_is_optional=True,
         example={"text": "actum: workflow/1\nname: booking\nnodes: {}\n"},
-        replies={200: AnswerKind(means="What the check found.", body=DefinitionChecked, example={"problems": []})},
+        replies={200: AnswerKind(means="What the check found.", body=WorkflowChecked, example=_CHECKED)},
         handler=check_workflow,
     ),
     Operation(

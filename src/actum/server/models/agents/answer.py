@@ -19,7 +19,8 @@ from ....core.message import RefusalPart, Reply, Usage
 from ....core.run.pending import Pending
 from ....core.run.record import CallCompleted, CallRefused, Ended, Entry, ModelReplied
 from ....journal.recording import CallRef, RunState
-from ....knowledge.citing.references import QuoteReference, references_in
+from ....knowledge.citing.references import QuoteReference, reference_of, references_in
+from ....policy.record_mask import RecordMask
 from ....runs.caller_access import ACCESS_REVOKED
 
 
@@ -42,11 +43,13 @@ class ServerCall(Struct, frozen=True):
         place: which call of the run; see `CallRef.name`.
         call: without secret values.
         result: the result of the call.
+        references: the quotes that the words before the call may cite.
     """
 
     place: str
     call: ToolCall
     result: ToolResult
+    references: tuple[QuoteReference, ...] = ()
 
 
 Piece: TypeAlias = Said | ServerCall
@@ -72,7 +75,7 @@ class Ending(Struct, frozen=True, kw_only=True):
         reason: of a run that was stopped or has failed.
         usage: the tokens of this answer.
         wants_form: the client gave a schema for the answer.
-        references: the quotes of the run.
+        references: the quotes of the run and of earlier turns, where its agent cites.
     """
 
     run_id: str
@@ -106,9 +109,13 @@ class AnswerFold:
         begins: the number of the first entry that belongs to the answer.
         until: with what the answer ends: with the first calls of the client, with the first pause of whatever kind, or
             with the end of the run.
+
+    Attributes:
+        before: the quotes of earlier turns, which the answer may cite.
     """
 
     def __init__(self, run_id: str, begins: int = 0, *, until: Literal["calls", "pause", "end"] = "calls") -> None:
+        self.before: Sequence[QuoteReference] = ()
         self._until = until
         self._run_id = run_id
         self._begins = begins
@@ -167,7 +174,8 @@ class AnswerFold:
                 return held
             case CallCompleted(cause, index, result, final=True) | CallRefused(cause, index, result):
                 call = self._state.calls[cause][index]
-                return [] if call.name in self._own else [ServerCall(CallRef(cause, index).name, call, result)]
+                place = CallRef(cause, index).name
+                return [] if call.name in self._own else [ServerCall(place, call, result, self._references())]
             case _:
                 return []
 
@@ -205,8 +213,12 @@ class AnswerFold:
             reason=ended.reason,
             usage=usage,
             wants_form=schema is not None,
-            references=tuple(references_in(self._state)) if self._state.beginning().cite else (),
+            references=self._references(),
         )
+
+    def _references(self) -> tuple[QuoteReference, ...]:
+        """The quotes that may be cited; none where the agent does not cite."""
+        return (*self.before, *references_in(self._state)) if self._state.beginning().cite else ()
 
     def _is_under_way(self, ended: Ended) -> bool:
         """A pause is over as soon as nothing is waited for any more: somebody is about to go on with the run."""
@@ -234,13 +246,31 @@ class LiveAnswer:
 
     Args:
         own: the names of the client's own tools.
+        mask: hides values with a label from the client.
         says_last: only the last reply is told, at the end, because it has to fit a schema of the client.
+        references: the quotes that may be cited before the first call.
+
+    Attributes:
+        is_masked: a result has values that are hidden from the client. The model may repeat them in its words, so that
+            what comes from then on is told out of the record, where the values are masked.
     """
 
-    def __init__(self, own: Sequence[str], *, says_last: bool = False) -> None:
+    def __init__(
+        self,
+        own: Sequence[str],
+        mask: RecordMask,
+        *,
+        says_last: bool = False,
+        references: Sequence[QuoteReference] = (),
+    ) -> None:
+        self.is_masked = False
+        self._mask = mask
         self._says_last = says_last
+        self._references = tuple(references)
         self._own = frozenset(own)
         self._told = ""
+        self._replies = 0
+        self._calls: set[str] = set()
 
     def take(self, event: Event) -> list[Piece]:
         """Take the next event.
@@ -248,6 +278,10 @@ class LiveAnswer:
         Returns:
             What it adds to the answer.
         """
+        if isinstance(event, CallFinished) and self._mask.hides((*event.result.labels.values(), *event.result.seen)):
+            self.is_masked = True
+        if self.is_masked:
+            return []
         match event:
             case TextDelta() | ReplyFinished() if self._says_last:
                 return []
@@ -256,11 +290,24 @@ class LiveAnswer:
                 return [Said(text, begins=begins)]
             case ReplyFinished(reply=reply):
                 words, told, self._told = words_of(reply), self._told, ""
+                self._replies += bool(words)
                 return [Said(words, begins=True)] if words and not told else []
             case CallFinished(call=call, result=result, place=place) if place and call.name not in self._own:
-                return [ServerCall(place, call, result)]
+                self._calls.add(place)
+                made = reference_of(result)
+                self._references += () if made is None else (made,)
+                return [ServerCall(place, call, result, self._references)]
             case _:
                 return []
+
+    def has_told(self, piece: Piece) -> bool:
+        """Whether a piece out of the record was told while it happened. Pieces are given in the order of the record."""
+        if not self.is_masked:
+            return True
+        if isinstance(piece, ServerCall):
+            return piece.place in self._calls
+        self._replies -= 1
+        return self._replies >= 0
 
 
 def words_of(reply: Reply) -> str:

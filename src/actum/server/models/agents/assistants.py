@@ -445,7 +445,10 @@ class Assistants:
         return recorded
 
     async def _run(self, run_id: str, thread: str, who: Identity) -> AssistantRun:
-        return AssistantRun(run_id, (await self._recorded(run_id, thread, who)).entries)
+        return await self._shown_run(await self._recorded(run_id, thread, who), who)
+
+    async def _shown_run(self, recorded: Recorded, who: Identity) -> AssistantRun:
+        return AssistantRun(recorded.run_id, (await self._api.records.shown(recorded, who)).entries)
 
     async def _asked_run(self, http: HttpRequest) -> AssistantRun:
         """The run of a request. A run that nobody carries out any more, such as after a kill, is gone on with."""
@@ -482,7 +485,7 @@ class Assistants:
         who, body = identity_of(http.scope), await fields_of_body(http)
         run_id, thread = http.path_params["run"], http.path_params["thread"]
         recorded = await self._recorded(run_id, thread, who)
-        before = AssistantRun(run_id, recorded.entries)
+        before = await self._shown_run(recorded, who)
         given = given_outputs(body)
         known = {ask: recorded.state.answers[ask].text for ask in given if ask in recorded.state.answers}
         is_again = bool(given) and known == given

@@ -36,7 +36,7 @@ _CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
 
 
 class TalkRun(NamedTuple):
-    """A run of a conversation, with its entries."""
+    """A run of a conversation, with its entries as the caller may see them."""
 
     run_id: str
     entries: Sequence[Entry]
@@ -89,7 +89,8 @@ class Conversations:
             runs = await self._api.journal.runs(conversation=id_, owner=who.principal, tenant=who.tenant, limit=None)
         if must_be and not runs:
             raise UnknownName("There is no such conversation.")
-        return [TalkRun(run.run_id, await self._api.journal.read(run.run_id)) for run in runs]
+        read, shown = self._api.journal.read, self._api.records.entries_shown
+        return [TalkRun(run.run_id, await shown(run.run_id, await read(run.run_id), who)) for run in runs]
 
     async def _begin(self, http: HttpRequest) -> Response:
         if (await fields_of_body(http)).get("items"):
@@ -111,7 +112,7 @@ class Conversations:
                 continue
             ref = AnswerRef(run.run_id)
             items += input_items(ref, run.entries)
-            output = response_of(ref, run.entries)["output"]
+            output = (await response_of(self._api.journal, ref, run.entries))["output"]
             items += [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
         return json_response(page_of(items, http))
 

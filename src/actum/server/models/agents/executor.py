@@ -29,13 +29,15 @@ from ....core.interfaces import Clock
 from ....core.json import JsonObject
 from ....core.process.worker_thread import LARGE, off_loop
 from ....core.run.ending import last_entry
-from ....core.run.record import Ended, Entry
+from ....core.run.record import Ended, Entry, Started
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
 from ....dialects.losses import Loss
 from ....features.refusal import Refusal
 from ....journal.recording import RunState
+from ....policy.record_mask import RecordMask
 from ....runs.options import Emit
+from ....runs.other_values import know_others
 from ....runs.runner import unless_stopped
 from ....runs.streaming import both
 from ...api.api import Api
@@ -46,14 +48,14 @@ from ...route_group import REQUEST_ID
 from ..lost import lost_header
 from ..refused import DO_NOT_RETRY, Refused
 from ..request import ModelRequest
-from ..surface import CHAT, RESPONSES
+from ..surface import CHAT, RESPONSES, token_count
 from .answer import AnswerFold, Ending, LiveAnswer, Piece, Said
 from .assistants import Assistants
 from .conversations import Conversations
 from .endpoints import memory_header, refused
 from .failure import STATUS_HEADER, failed_response, failure
 from .ids import AnswerRef
-from .items import answer_fold
+from .items import answer_fold, quoted_before
 from .placing import REPEAT_S, UNSTORED, Begin, GoOn, Place, Placing, door_fields, is_to_be_stored, under_way
 from .secret import NameSecret
 from .stored import StoredAnswers
@@ -509,23 +511,27 @@ class AgentExecutor:
         """
         api, run_id, clock = self._api, answering.run_id, self._api.clock
         fold = answer_fold(run_id, answering.ref.begins, answering.door)
-        seen, is_live = -1, answering.events is not None
+        mask, seen, live = api.records.mask(answering.who), -1, None
         if answering.events is not None:
-            async for told in self._live(answering, answering.events, fold):
+            live = await self._live_answer(answering, fold, mask)
+            async for told in self._live(answering, answering.events, fold, live, mask):
                 yield told
             seen = answering.live_from - 1
         hold_s = 0.0 if answering.door.get("background") is True else self._serving.hold_s
         held_until, silent_since = clock.monotonic() + hold_s, clock.monotonic()
         while True:
-            for entry in await api.journal.read(run_id, seen, tenant=answering.who.tenant):
+            entries = await api.journal.read(run_id, seen, tenant=answering.who.tenant)
+            await know_others(mask, api.journal, run_id, entries)
+            for entry in entries:
                 seen = entry.number
-                pieces = fold.take(entry)
-                if not is_live:
-                    silent_since = clock.monotonic()
-                    for piece in pieces:
+                if isinstance(entry.record, Started):
+                    fold.before = await quoted_before(api.journal, entry.record)
+                for piece in fold.take(mask.take(entry)):
+                    if live is None or not live.has_told(piece):
+                        silent_since = clock.monotonic()
                         yield piece
-                elif isinstance(entry.record, Ended):
-                    is_live = False  # what is behind it was done by somebody else
+                if isinstance(entry.record, Ended):
+                    live = None  # what is behind it was done by somebody else
             ending = fold.ending()
             is_under_way = api.work.get(run_id) is not None and not fold.is_cut
             if ending.how == "running" or is_under_way:
@@ -539,19 +545,37 @@ class AgentExecutor:
                 silent_since = clock.monotonic()
                 yield None
 
+    async def _live_answer(self, answering: Telling, fold: AnswerFold, mask: RecordMask) -> LiveAnswer:
+        recorded = await self._placing.own(answering.run_id, answering.who)
+        started, begins = recorded.started, recorded.entries[:1]
+        mask.know_run(begins)
+        await know_others(mask, self._api.journal, answering.run_id, begins)
+        fold.before = await quoted_before(self._api.journal, started)
+        own = [tool.name for tool in started.client_tools]
+        return LiveAnswer(own, mask, says_last=started.answer_schema is not None, references=fold.before)
+
     async def _live(
-        self, answering: Telling, events: asyncio.Queue[Event | None], fold: AnswerFold
+        self,
+        answering: Telling,
+        events: asyncio.Queue[Event | None],
+        fold: AnswerFold,
+        live: LiveAnswer,
+        mask: RecordMask,
     ) -> AsyncIterator[Piece | None]:
         """What this process does in a run, as it happens; before it, what is on record of the answer already."""
-        for entry in (await self._api.journal.read(answering.run_id))[: answering.live_from]:
-            for piece in fold.take(entry):
+        entries = (await self._api.journal.read(answering.run_id))[: answering.live_from]
+        await know_others(mask, self._api.journal, answering.run_id, entries)
+        for entry in entries:
+            for piece in fold.take(mask.take(entry)):
                 yield piece
-        started = (await self._placing.own(answering.run_id, answering.who)).started
-        own = [tool.name for tool in started.client_tools]
-        live = LiveAnswer(own, says_last=started.answer_schema is not None)
+        live.is_masked = mask.has_hidden
+        if live.is_masked:
+            return
         async for event in listened(events, self._api.clock):
             for happened in [None] if event is None else live.take(event):
                 yield happened
+            if live.is_masked:
+                return
 
     async def _moved(self, run_id: str, who: Identity) -> None:
         """Wait until a run has come further; a run that nobody carries out any more is gone on with.
@@ -626,5 +650,5 @@ def response_fields(asked: ModelRequest) -> JsonObject:
 
 def count_tokens(asked: ModelRequest) -> Response:
     """How many tokens a request has, as far as this can be estimated: no model counts what an agent will be told."""
-    body = b'{"input_tokens":%d}' % (len(asked.body) // TOKEN_BYTES)
-    return Response(body, media_type=JSON, headers={"x-actum-estimated": "true"})
+    body = token_count(asked.surface.vendor, len(asked.body) // TOKEN_BYTES)
+    return Response(msgspec.json.encode(body), media_type=JSON, headers={"x-actum-estimated": "true"})

@@ -1,4 +1,4 @@
-"""What was said in a run, as items of the Responses API: what a response was asked, and what it answered. Pure."""
+"""What was said in a run, as items of the Responses API: what a response was asked, and what it answered."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ....core.call import MediaPart, TextPart
+from ....core.interfaces import Journal
 from ....core.json import Json, JsonObject
 from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from ....core.run.record import Entry, InputGiven
+from ....core.run.record import Entry, InputGiven, Started
 from ....journal.recording import RunState
+from ....knowledge.citing.references import QuoteReference, references_before
 from .answer import AnswerFold, Ending, Piece
 from .ids import AnswerRef, call_id
 from .writers import ResponsesWriter
@@ -28,6 +30,11 @@ def answer_fold(run_id: str, begins: int, door: JsonObject) -> AnswerFold:
     return AnswerFold(run_id, begins, until="pause" if door.get("background") is True and not begins else "calls")
 
 
+async def quoted_before(journal: Journal, started: Started) -> Sequence[QuoteReference]:
+    """The quotes of earlier turns that an answer may cite."""
+    return await references_before(journal, started) if started.cite and started.previous else ()
+
+
 def fields_of(ref: AnswerRef, state: RunState) -> JsonObject:
     """What an answer repeats of its request, as far as this is on record."""
     door = state.beginning().door
@@ -43,15 +50,17 @@ def fields_of(ref: AnswerRef, state: RunState) -> JsonObject:
     }
 
 
-def response_of(ref: AnswerRef, entries: Sequence[Entry]) -> JsonObject:
+async def response_of(journal: Journal, ref: AnswerRef, entries: Sequence[Entry]) -> JsonObject:
     """A response as it stands, out of the record of its run.
 
     Args:
+        journal: has the earlier turns.
         ref: the answer.
         entries: all entries of the run.
     """
     started = RunState(entries[:1]).beginning()
     fold = answer_fold(ref.run_id, ref.begins, started.door)
+    fold.before = await quoted_before(journal, started)
     pieces: list[Piece] = [piece for entry in entries for piece in fold.take(entry)]
     ending: Ending = fold.ending()
     writer = stored_writer(ref, entries)

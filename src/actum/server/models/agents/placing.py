@@ -250,7 +250,7 @@ class Placing:
         if not asked:
             return None
         for recorded in await self._named(history_name(secret, who, agent, asked), who):
-            if answer in answers_of(recorded):
+            if answer in await self._answers(recorded, who):
                 return recorded
         return None
 
@@ -265,7 +265,7 @@ class Placing:
         for turn in turns_of(said)[-TURNS_MAX:]:
             name = question_name(secret, who, agent, turn.question)
             for recorded in await self._named(name, who, limit=RUNS_MAX):
-                if turn.answer in answers_of(recorded):
+                if turn.answer in await self._answers(recorded, who):
                     found[turn.begins] = up_to_answer(answered_in(recorded.state), turn)
                     break
         return found
@@ -281,6 +281,11 @@ class Placing:
             if not since_s or recorded.entries[0].at >= self._api.clock.now() - since_s:
                 found.append(recorded)
         return found
+
+    async def _answers(self, recorded: Recorded, who: Identity) -> set[str]:
+        """What a caller was told by a run: also as it was before the caller's roles changed."""
+        shown = await self._api.records.shown(recorded, who)
+        return answers_of(recorded) | answers_of(shown) if shown is not recorded else answers_of(recorded)
 
     # A run that goes on -----------------------------------------------------------------------------------------------
 
@@ -310,7 +315,7 @@ class Placing:
             return Join(recorded, after_pause(recorded))
         if question := self._with_words(recorded, turn):
             return question
-        is_answered = recorded.is_over and asked_before(turn.history)[1] in answers_of(recorded)
+        is_answered = recorded.is_over and asked_before(turn.history)[1] in await self._answers(recorded, who)
         return Join(recorded, after_pause(recorded)) if turn.is_named and not is_answered else None
 
     def _with_words(self, recorded: Recorded, turn: AskedTurn) -> GoOn | None:
@@ -353,7 +358,12 @@ class Placing:
             raise UnknownName("There is no such call.")
         if other := [ask for ask, text in given.items() if ask in state.answers and state.answers[ask].text != text]:
             raise Refused(
-                ModelError("{count} of these calls have other results.", status=409, count=len(other)), DO_NOT_RETRY
+                ModelError(
+                    "{count:of these calls has another result|of these calls have other results}.",
+                    status=409,
+                    count=len(other),
+                ),
+                DO_NOT_RETRY,
             )
         answers = {ask: Answer("answer", text) for ask, text in given.items() if ask in waiting}
         if answers:

@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Route
 from ....core.errors import UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.json import JsonObject
+from ....core.run.record import Entry
 from ...api.api import Api
 from ...api.records import Recorded
 from ...api.runs.operations import cancel_elsewhere
@@ -77,7 +78,7 @@ class StoredAnswers:
     async def _get(self, http: HttpRequest) -> Response:
         ref, recorded = await self.stored(http.path_params["id"], identity_of(http.scope))
         if http.query_params.get("stream") != "true":
-            return json_response(response_of(ref, recorded.entries))
+            return json_response(await response_of(self._api.journal, ref, await self._shown(recorded, http)))
         after = http.query_params.get("starting_after")
         door = recorded.started.door
         if after is not None and not (after.isdecimal() and door.get("background") and door.get("stream")):
@@ -112,11 +113,16 @@ class StoredAnswers:
         who = identity_of(http.scope)
         ref, recorded = await self.stored(http.path_params["id"], who)
         await self._stop(recorded, who)
-        return json_response(response_of(ref, (await self._placing.own(ref.run_id, who)).entries))
+        recorded = await self._placing.own(ref.run_id, who)
+        return json_response(await response_of(self._api.journal, ref, await self._shown(recorded, http)))
 
     async def _input_items(self, http: HttpRequest) -> Response:
         ref, recorded = await self.stored(http.path_params["id"], identity_of(http.scope))
-        return json_response(page_of(input_items(ref, recorded.entries), http))
+        return json_response(page_of(input_items(ref, await self._shown(recorded, http)), http))
+
+    async def _shown(self, recorded: Recorded, http: HttpRequest) -> Sequence[Entry]:
+        """The entries of a run as the caller may see them."""
+        return (await self._api.records.shown(recorded, identity_of(http.scope))).entries
 
     async def _stop(self, recorded: Recorded, who: Identity) -> None:
         if not recorded.is_over and not await self._api.work.cancel(recorded.run_id):

@@ -16,7 +16,7 @@ The calls that the client is to make are told at the end, under ids that are mad
     Gemini              `MAX_TOKENS`, `OTHER`   `OTHER`                           an error
 
 Where the agent cites, Chat Completions and Responses tell what each `[1]` of the text leads to: with a whole answer,
-and at the end of a stream, since the quotes of a run are known when it ends.
+and in a stream where a text ends.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from ....dialects.api.anthropic.encoder import MessagesEncoder
 from ....dialects.api.openai_chat.dialect import OpenAiChat
 from ....dialects.api.openai_responses.encoder import ResponsesEncoder
 from ....dialects.base import ApiDialect, Encoder
+from ....knowledge.citing.references import QuoteReference
 from ..surface import MESSAGES, RESPONSES, Surface
 from .annotations import annotations_of, message_annotations
 from .answer import Ending, Piece, Said, ServerCall, told_call
@@ -224,7 +225,7 @@ class MessagesWriter:
             "type": "mcp_tool_result",
             "tool_use_id": id_,
             "is_error": made.result.error is not None,
-            "content": [{"type": "text", "text": made.result.text, "citations": None}],
+            "content": [{"type": "text", "text": made.result.text, "citations": []}],
         }
         return [self._use(id_, made.call), result]
 
@@ -261,6 +262,7 @@ class ResponsesWriter:
     def piece(self, piece: Piece) -> bytes:
         if isinstance(piece, Said):
             return self._encoder.feed(TextDelta(piece.text))
+        told = self._annotated(piece.references)
         item = self._item(piece)
         arguments: JsonObject = {"arguments": item["arguments"]}
         how = "failed" if item["error"] else "completed"
@@ -272,14 +274,17 @@ class ResponsesWriter:
         ]
         # Clients put the arguments together from the deltas, as they come from OpenAI: none stand at the beginning.
         begins = {**item, "arguments": "", "output": None, "error": None, "status": "in_progress"}
-        return self._encoder.show(item, between, begins)
+        return told + self._encoder.show(item, between, begins)
+
+    def _annotated(self, references: Sequence[QuoteReference]) -> bytes:
+        """Annotate what was told. An open text is about to end, and its annotations come before."""
+        return self._encoder.annotate(lambda text: annotations_of(text, references)) if references else b""
 
     def end(self, ending: Ending) -> bytes:
         only_approvals = ending.how == "waits" and all(pending.kind == "approval" for pending, _ in ending.waiting)
         last = "" if only_approvals else last_words(ending)
         words = self._encoder.feed(TextDelta(last)) if last else b""
-        if ending.references:
-            words += self._encoder.annotate(lambda text: annotations_of(text, ending.references))
+        words += self._annotated(ending.references)
         asked = b"".join([self._encoder.show(item) for item in self._asked(ending)])
         calls = [_client_call(ending.run_id, pending, "call") for pending in ending.calls]
         finish = "stop" if only_approvals else _finish(ending, "length")

@@ -1,6 +1,6 @@
 // A workflow as its text says it: read into nodes and edges, and changed by edits of the text, so that the comments and
 // the order of whoever wrote the text stay. Names are paths: `trips/price` is the node `price` in the container `trips`.
-import { type Document, isMap, isPair, isScalar, isSeq, parseDocument, type Pair, type YAMLMap } from "yaml";
+import { type Document, isMap, isPair, isScalar, isSeq, parse, parseDocument, type Pair, type YAMLMap } from "yaml";
 
 import { type Fields, isObject, portInEdge, portOfEdge, portsOf, typeOf } from "./types";
 
@@ -37,12 +37,22 @@ export interface Flow {
 /** The most characters and nodes that are drawn; a larger text is edited as text. */
 export const CHARS_MAX = 400_000;
 export const NODES_MAX = 1_000;
-const ALIASES_MAX = 100;
+/** A text that says `type:` more often is not even read, which would take a second. */
+const TYPES_MAX = 4 * NODES_MAX;
 const EDGE = /^\s*([^.>\s]+)(?:\.([\w-]+))?\s*>\s*(\S+)\s*$/;
 
-/** What a text says; undefined where it can not be read, or is too large to be drawn. */
+/** What a text says; undefined where it can not be drawn. */
 export function flowOf(text: string): Flow | undefined {
-  return opened(text)?.flow;
+  const found = opened(text);
+  return typeof found === "string" ? undefined : found.flow;
+}
+
+/** Why a text can not be drawn: it can not be read, an alias stands for another place of it, or it is too large. */
+export type NotDrawn = "unread" | "aliases" | "large";
+
+export function whyNotDrawn(text: string): NotDrawn | undefined {
+  const found = opened(text);
+  return typeof found === "string" ? found : undefined;
 }
 
 interface Opened {
@@ -50,29 +60,29 @@ interface Opened {
   flow: Flow;
 }
 
-let latest: { text: string; opened: Opened | undefined } | undefined;
+let latest: { text: string; opened: Opened | NotDrawn } | undefined;
 
 /** The text, read: the last one is kept, since a page asks for it several times. */
-function opened(text: string): Opened | undefined {
+function opened(text: string): Opened | NotDrawn {
   if (latest?.text !== text) latest = { text, opened: read(text) };
   return latest.opened;
 }
 
-function read(text: string): Opened | undefined {
-  if (text.length > CHARS_MAX) return undefined;
+function read(text: string): Opened | NotDrawn {
+  if (text.length > CHARS_MAX || (text.match(/\btype["']?:/g)?.length ?? 0) > TYPES_MAX) return "large";
   const document = parseDocument(text);
-  if (document.errors.length) return undefined;
+  if (document.errors.length) return "unread";
   let value: unknown;
   try {
-    value = document.toJS({ maxAliasCount: ALIASES_MAX });
+    value = document.toJS({ maxAliasCount: 0 });
   } catch {
-    return undefined; // aliases without end
+    return "aliases"; // an edit of a node would change another one as well
   }
-  if (!isObject(value)) return undefined;
+  if (!isObject(value)) return "unread";
   const nodes: FlowNode[] = [];
   const edges: FlowEdge[] = [];
   collect(value, "", nodes, edges);
-  if (nodes.length > NODES_MAX) return undefined;
+  if (nodes.length > NODES_MAX) return "large";
   const { name, inputs, view } = value;
   return {
     document,
@@ -127,7 +137,7 @@ export function parentOf(path: string): string {
 }
 
 /** A name that no node has yet. */
-export function freeName(flow: Flow, wanted: string): string {
+export function freeName(flow: Pick<Flow, "nodes">, wanted: string): string {
   const taken = new Set(flow.nodes.map((each) => each.name));
   let name = wanted;
   for (let number = 2; taken.has(name); number++) name = `${wanted}_${number}`;
@@ -139,7 +149,7 @@ export function freeName(flow: Flow, wanted: string): string {
 /** The text behind an edit of its document. A text that can not be read stays as it is. */
 function edited(text: string, edit: (document: Document, flow: Flow) => void): string {
   const found = read(text); // a document of its own: an edit changes it
-  if (!found) return text;
+  if (typeof found === "string") return text;
   edit(found.document, found.flow);
   return found.document.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
@@ -221,7 +231,15 @@ export function renamed(text: string, path: string, name: string): string {
       document.deleteIn(["view", each]);
     }
     respeak(document, before, name);
+    for (const each of [document, document.contents, isMap(document.contents) ? document.contents.items[0]?.key : null]) {
+      if (hasComment(each)) each.commentBefore = each.commentBefore.replaceAll(` at ${before}, `, ` at ${name}, `); // the report of an import
+    }
   });
+}
+
+/** The text with another name of the workflow. */
+export function called(text: string, name: string): string {
+  return flowOf(text)?.name === name ? text : edited(text, (document) => document.set("name", name));
 }
 
 /** The node in another container, or outside of all for an empty path. Its edges, which would cross a border, go. */
@@ -246,7 +264,7 @@ export function withPlaces(text: string, places: ReadonlyMap<string, Place>): st
 
 /** Nodes as a text that can be pasted, and the edges between them. */
 export function copied(flow: Flow, paths: readonly string[]): string {
-  const chosen = flow.nodes.filter((each) => paths.includes(each.path));
+  const chosen = flow.nodes.filter((each) => paths.includes(each.path) && !paths.some((other) => other !== each.path && isIn(each.path, other)));
   const edges = flow.edges.filter((each) => paths.includes(each.source) && paths.includes(each.target));
   const ports = new Map(chosen.map((each) => [each.path, each.ports]));
   return JSON.stringify(
@@ -260,25 +278,31 @@ export function copied(flow: Flow, paths: readonly string[]): string {
   );
 }
 
-/** The text with nodes that were copied, under names that are free; undefined where the clipboard has something else. */
-export function pasted(text: string, parent: string, clipboard: string): string | undefined {
-  const flow = flowOf(text);
-  const given = clipboard.length < CHARS_MAX ? json(clipboard) : undefined;
-  if (!flow || !isObject(given) || given["actum"] !== "nodes/1" || !isObject(given["nodes"])) return undefined;
-  let next = text;
-  const names = new Map<string, string>();
-  for (const [name, value] of Object.entries(given["nodes"])) {
-    const known = flowOf(next);
-    if (!isObject(value) || !known || !/^[A-Za-z_]\w{0,63}$/.test(name)) return undefined;
-    names.set(name, freeName(known, name));
-    next = withNode(next, parent, names.get(name) ?? name, value);
+/** The text with nodes that were copied, and the names that they have now; undefined where the clipboard has something else. */
+export function pasted(text: string, parent: string, clipboard: string): { text: string; names: string[] } | undefined {
+  const [flow, given] = [flowOf(text), json(clipboard)];
+  const fragment = flowOf(clipboard);
+  if (!flow || !fragment?.nodes.length || !isObject(given) || given["actum"] !== "nodes/1") return undefined;
+  if (!fragment.nodes.every((each) => /^[A-Za-z_]\w{0,63}$/.test(each.name))) return undefined;
+  const taken = new Set(flow.nodes.map((each) => each.name));
+  let copy = clipboard;
+  for (const _ of fragment.nodes) {
+    const found = flowOf(copy);
+    const now = found?.nodes.find((other) => taken.has(other.name)); // one after the other: the paths of those inside change
+    if (found && now) copy = renamed(copy, now.path, freeName({ nodes: [...flow.nodes, ...found.nodes] }, now.name));
   }
-  for (const each of Array.isArray(given["edges"]) ? given["edges"] : []) {
-    const [, source = "", port = "", target = ""] = EDGE.exec(String(each)) ?? [];
-    const ends = [names.get(source), names.get(target)] as const;
-    if (ends[0] && ends[1]) next = edited(next, (document) => putEdgeText(document, parent, ends[0] ?? "", port, ends[1] ?? ""));
-  }
-  return next;
+  const renewed: unknown = parse(copy);
+  const nodes = isObject(renewed) && isObject(renewed["nodes"]) ? Object.entries(renewed["nodes"]) : [];
+  const edges = isObject(renewed) && Array.isArray(renewed["edges"]) ? renewed["edges"].map(String) : [];
+  const names = nodes.map(([name]) => name);
+  const next = edited(text, (document) => {
+    for (const [name, value] of nodes) mapAt(document, [...keys(parent), "nodes"]).set(document.createNode(name), document.createNode(value));
+    for (const each of edges) {
+      const [, source = "", port = "", target = ""] = EDGE.exec(each) ?? [];
+      if (names.includes(source) && names.includes(target)) putEdgeText(document, parent, source, port, target);
+    }
+  });
+  return { text: next, names };
 }
 
 // What the edits are made of --------------------------------------------------------------------------------------------
@@ -299,7 +323,7 @@ export function isIn(path: string, of: string): boolean {
 function reread(document: Document): Flow {
   const nodes: FlowNode[] = [];
   const edges: FlowEdge[] = [];
-  const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
+  const value: unknown = document.toJS({ maxAliasCount: 0 });
   if (isObject(value)) collect(value, "", nodes, edges);
   const view = isObject(value) && isObject(value["view"]) ? value["view"] : {};
   return { name: "", inputs: {}, nodes, edges, view };
@@ -347,6 +371,10 @@ function dropEdges(document: Document, flow: Flow, path: string): void {
 
 function putPlace(document: Document, path: string, place: Place): void {
   mapAt(document, ["view"]).set(path, document.createNode(place.map(Math.round), { flow: true }));
+}
+
+function hasComment(node: unknown): node is { commentBefore: string } {
+  return isObject(node) && typeof node["commentBefore"] === "string";
 }
 
 const CONDITIONS = new Set(["cel", "when", "where", "until", "by"]);

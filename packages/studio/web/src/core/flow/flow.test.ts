@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 
-import { copied, flowOf, freeName, moved, pasted, renamed, withEdge, withField, withNode, withNodeOn, withoutEdge, withoutNodes, withPlaces } from "./document";
+import { copied, flowOf, freeName, moved, pasted, renamed, whyNotDrawn, withEdge, withField, withNode, withNodeOn, withoutEdge, withoutNodes, withPlaces } from "./document";
 import { legalContainers, legalTargets, values } from "./graph";
 import { NO_HISTORY, noted, redone, undone } from "./history";
 import { boxes } from "./layout";
-import { merged } from "./merge";
+import { conflicts, merged } from "./merge";
+import { placeOfLine, reportOf, withoutLine, withReport } from "./report";
 import { newWorkflow, TEMPLATES } from "./templates";
 import { newNode, NODE_TYPES } from "./types";
 
@@ -80,14 +81,23 @@ test("an edge is legal within its container, without a cycle and not twice", () 
   expect(legalContainers(flow(TEXT), "find")).toEqual(["trips"]);
   expect(legalContainers(flow(TEXT), "trips")).toEqual([]);
   expect(legalContainers(flow(TEXT), "trips/price")).toEqual([""]);
-  expect(values(flow(TEXT), "trips/note")).toEqual(expect.arrayContaining(["inputs.budget", "price.output", "find.output", "item", "index"]));
+  const output = { type: "object", properties: { output: { type: "object", properties: { size: { type: ["integer", "null"] }, "not plain": {} } }, text: { type: "string" } } };
+  const found = values(flow(TEXT), "trips/note", new Map([["find", output]])).map((each) => `${each.value}: ${each.type}`);
+  expect(found).toEqual(["inputs.budget: integer", "price.output: ", "price.text: ", "price.files: ", "find.output: object", "find.output.size: integer | null", "find.text: string", "find.files: ", "fits.output: ", "item: ", "index: integer"]);
 });
 
-test("what is copied is pasted under a free name, and hostile names are names", () => {
-  const text = pasted(TEXT, "trips", copied(flow(TEXT), ["trips/price", "trips/note"])) ?? expect.fail();
-  expect(edgesOf(text)).toContain("trips/price_2.out > trips/note_2");
-  expect(pasted(TEXT, "", "hello")).toBeUndefined();
-  expect(pasted(TEXT, "", '{"actum": "nodes/1", "nodes": {"<b>": {}}}')).toBeUndefined();
+test("what is copied is pasted under free names, of which the copies speak, and hostile names are names", () => {
+  const two = pasted(TEXT, "trips", copied(flow(TEXT), ["trips/price", "trips/note"])) ?? expect.fail();
+  expect(two.names).toEqual(["price_2", "note_2"]);
+  expect(edgesOf(two.text)).toContain("trips/price_2.out > trips/note_2");
+  expect(flow(two.text).nodes.find((each) => each.name === "note_2")?.value["text"]).toBe("${price_2.output} of ${find.output}");
+  const whole = pasted(TEXT, "", copied(flow(TEXT), ["trips", "trips/price"])) ?? expect.fail();
+  expect(flow(whole.text).nodes.map((each) => each.path).slice(-3)).toEqual(["trips_2", "trips_2/price_2", "trips_2/note_2"]);
+  expect(edgesOf(whole.text)).toContain("trips_2/price_2.out > trips_2/note_2");
+  for (const each of COMMENTS) expect(whole.text).toContain(each);
+  const bad = ["hello", "", "5", '{"actum": "nodes/1"}', '{"actum": "nodes/1", "nodes": {"<b>": {}}}', '{"actum": "nodes/1", "nodes": {"a": &x {}, "b": *x}}', '{"actum": "nodes/1", "nodes": [1]}'];
+  for (const each of bad) expect(pasted(TEXT, "", each)).toBeUndefined();
+  expect(pasted(TEXT, "", '{"actum": "nodes/1", "nodes": {"__proto__": {"type": "say"}}, "edges": ["a > b", 5, null]}')?.names).toEqual(["__proto__"]);
   const proto = withNode(TEXT, "", "__proto__", newNode("say"), { from: { source: "find", port: "out" } });
   expect(flow(proto).nodes.map((each) => each.name)).toContain("__proto__");
   expect(flow(withField(proto, "__proto__", ["constructor"], 1)).nodes.at(-1)?.value["constructor"]).toBe(1);
@@ -96,10 +106,42 @@ test("what is copied is pasted under a free name, and hostile names are names", 
   expect(freeName(flow(proto), "__proto__")).toBe("__proto___2");
 });
 
+test("the report of an import is kept in the text, a line is taken away, and no message becomes YAML", () => {
+  const lines = [
+    { status: "near" as const, node: "fits", field: "retry", message: "repeated by the call path" },
+    { status: "open" as const, node: "price", field: "model: name", message: "name\n  it: [\u2028*x" },
+    { status: "lost" as const, node: "", field: "icon", message: "" },
+  ];
+  const text = withReport(TEXT, "other", lines);
+  expect(flow(text).name).toBe("other");
+  expect(flow(text).nodes).toEqual(flow(TEXT).nodes);
+  const found = reportOf(withField(text, "find", ["title"], "Find"));
+  expect(found.map((each) => [each.status, each.node, each.line])).toEqual([["open", "price", 1], ["lost", "", 2], ["near", "fits", 3]]);
+  expect(found[0]?.message).toBe("name it: [ *x");
+  expect(placeOfLine(flow(text), found[0] ?? expect.fail())).toBe("nodes.trips.nodes.price.model  name");
+  expect(placeOfLine(flow(text), { ...lines[0], node: "gone" } as (typeof lines)[0])).toBe("");
+  const less = withoutLine(text, found[0] ?? expect.fail());
+  expect(reportOf(less).map((each) => each.status)).toEqual(["lost", "near"]);
+  expect(withoutLine(less, { ...(found[0] ?? expect.fail()), line: 9 })).toBe(less);
+  expect(reportOf(renamed(text, "trips/price", "cost"))[0]?.node).toBe("cost");
+  expect(reportOf(TEXT)).toEqual([]);
+});
+
+test("nodes that all have the same place are laid out, as those that have none", () => {
+  const heap = TEXT.replace("view: {find: [0, 0]}", `view: {${["find", "fits", "trips", "trips/price", "trips/note"].map((each) => `${each}: [80, 282]`).join(", ")}}`);
+  expect(heap).not.toBe(TEXT);
+  expect(boxes(flow(heap))).toEqual(boxes(flow(TEXT), true));
+  const two = TEXT.replace("{find: [0, 0]}", "{find: [0, 0], fits: [0, 300]}");
+  expect(boxes(flow(two)).get("fits")).toMatchObject({ x: 0, y: 300 });
+});
+
 test("texts that can not be drawn are left as they are", () => {
   const bomb = `a: &a [1,1,1,1,1,1,1,1,1]\n${[..."bcdefgh"].map((each, at) => `${each}: &${each} [${`*${"abcdefgh"[at]},`.repeat(9)}1]`).join("\n")}\n`;
-  for (const text of ["nodes: [", "5", bomb, `nodes: {${"x: {type: say},".repeat(40_000)}}`]) {
+  const many = Array.from({ length: 5_000 }, (_, at) => `  n${at}: {type: say, text: x}\n`).join("");
+  const texts = { "nodes: [": "unread", "5": "unread", [bomb]: "aliases", "nodes: {a: &a {type: say}, b: *a}": "aliases", [`nodes: {${"x: {type: say},".repeat(40_000)}}`]: "large", [`nodes:\n${many}`]: "large" };
+  for (const [text, why] of Object.entries(texts)) {
     expect(flowOf(text)).toBeUndefined();
+    expect(whyNotDrawn(text)).toBe(why);
     expect(withNode(text, "", "a", {})).toBe(text);
   }
 });
@@ -139,8 +181,9 @@ test("undo of any sequence of edits gives the same text back, to the byte, and r
     const next = () => Number(source.next().value);
     let [text, history] = [TEXT, NO_HISTORY];
     for (let count = 0; count < 12; count++) {
-      history = noted(history, text);
+      const before = text;
       text = edit(text, next);
+      history = noted(history, before, text);
     }
     const last = text;
     for (let back = undone(history, text); back; back = undone(history, text)) ({ text, history } = back);
@@ -148,10 +191,42 @@ test("undo of any sequence of edits gives the same text back, to the byte, and r
     for (let on = redone(history, text); on; on = redone(history, text)) ({ text, history } = on);
     expect(text).toBe(last);
   }
-  let typed = noted(noted(NO_HISTORY, "a", "field"), "ab", "field");
+  let typed = noted(noted(NO_HISTORY, "a", "ab", "field"), "ab", "abc", "field");
   expect(undone(typed, "abc")?.text).toBe("a");
-  typed = noted(typed, "abc", "other");
+  typed = noted(typed, "abc", "abcd", "other");
   expect(undone(typed, "abcd")?.text).toBe("abc");
+});
+
+test("undo takes back the edit of this person alone, where others have changed the text since", () => {
+  const mine = withField(TEXT, "find", ["title"], "Mine");
+  const more = withField(mine, "trips", ["title"], "More");
+  const history = noted(noted(NO_HISTORY, TEXT, mine), mine, more);
+  const theirs = withField(withNode(more, "trips", "theirs", newNode("say")), "fits", ["title"], "Theirs");
+  const once = undone(history, theirs) ?? expect.fail();
+  const twice = undone(once.history, once.text) ?? expect.fail();
+  const titles = (text: string) => flow(text).nodes.map((each) => each.value["title"]);
+  expect(titles(once.text)).toEqual(["Mine", "Theirs", undefined, undefined, undefined, undefined]);
+  expect(titles(twice.text)).toEqual([undefined, "Theirs", undefined, undefined, undefined, undefined]);
+  const again = redone(twice.history, twice.text) ?? expect.fail();
+  expect(redone(again.history, again.text)?.text).toBe(theirs);
+});
+
+test("of what both changed a side is chosen, and all else of both is kept", () => {
+  let mine = withField(withField(TEXT, "find", ["tool"], "mine"), "trips/price", ["tool"], "mine");
+  mine = withField(mine, "fits", ["title"], "mine");
+  let theirs = withField(withField(TEXT, "find", ["tool"], "theirs"), "trips/note", ["text"], "theirs");
+  theirs = withEdge(withNode(theirs, "trips", "new", newNode("say")), "trips", { source: "trips/note", port: "out" }, "trips/new");
+  expect(merged(TEXT, mine, theirs)).toBeUndefined();
+  expect(conflicts(TEXT, mine, theirs)).toEqual([{ place: "find", mine: "type: tool\ntool: mine\n", theirs: "type: tool\ntool: theirs\n" }]);
+  for (const side of ["mine", "theirs"] as const) {
+    const both = merged(TEXT, mine, theirs, side) ?? expect.fail();
+    const values = Object.fromEntries(flow(both).nodes.map((each) => [each.path, each.value]));
+    expect([values["find"]?.["tool"], values["trips/price"]?.["tool"], values["trips/note"]?.["text"], values["fits"]?.["title"]]).toEqual([side, "mine", "theirs", "mine"]);
+    expect(edgesOf(both)).toContain("trips/note.out > trips/new");
+    for (const each of COMMENTS) expect(both).toContain(each);
+  }
+  expect(conflicts(TEXT, withoutNodes(TEXT, ["find"]), theirs)?.[0]).toMatchObject({ place: "find", mine: "" });
+  expect(conflicts(TEXT, "nodes: [", theirs)).toBeUndefined();
 });
 
 test("of random pairs of edits of different nodes nothing is lost, and comments stay", () => {

@@ -1,6 +1,6 @@
 // Which edges are legal, and what a node may speak of.
-import { type Flow, type FlowNode, isIn } from "./document";
-import { typeOf } from "./types";
+import { type Flow, type FlowNode, isIn, parentOf } from "./document";
+import { isObject, typeOf } from "./types";
 
 /** The nodes to which an edge may lead: of the same container, no note, no cycle, not yet joined by this port. */
 export function legalTargets(flow: Flow, source: string, port: string): FlowNode[] {
@@ -39,25 +39,50 @@ export function upstream(flow: Flow, path: string): Set<string> {
   return found;
 }
 
-/** The values that a node may read, as an expression names them: inputs, and what is upstream, outside too. */
-export function values(flow: Flow, path: string): string[] {
-  const found: string[] = Object.keys(isRecord(flow.inputs["properties"]) ? flow.inputs["properties"] : {}).map((each) => `inputs.${each}`);
-  const inside: string[] = [];
-  for (let at = path; at; at = at.includes("/") ? at.slice(0, at.lastIndexOf("/")) : "") {
-    const before = upstream(flow, at);
-    for (const each of flow.nodes) if (before.has(each.path)) found.push(...given(each).map((field) => `${each.name}.${field}`));
-    const holder = flow.nodes.find((each) => each.path === at.slice(0, Math.max(0, at.lastIndexOf("/"))));
-    if (holder?.type === "each") inside.push("item", "index");
-    else if (holder) inside.push("index");
-  }
-  return [...new Set([...found, ...inside])];
+export interface Value {
+  /** As an expression names it: `find.output`. */
+  value: string;
+  /** A type of JSON; empty where it is not known. */
+  type: string;
 }
+
+/**
+ * The values that a node may read: inputs, and what is upstream, outside too. `outputs`: the JSON Schema of what a node
+ * gives, by path, as `check` tells it.
+ */
+export function values(flow: Flow, path: string, outputs: ReadonlyMap<string, unknown> = new Map()): Value[] {
+  const found: Value[] = fieldsOf("inputs", flow.inputs);
+  const inside: Value[] = [];
+  for (let at = path; at; at = parentOf(at)) {
+    const before = upstream(flow, at);
+    for (const each of flow.nodes) {
+      if (!before.has(each.path)) continue;
+      const known = new Map(fieldsOf(each.name, outputs.get(each.path)).map((value) => [value.value, value]));
+      for (const field of given(each)) {
+        const value = `${each.name}.${field}`;
+        found.push(known.get(value) ?? { value, type: "" });
+        found.push(...[...known.values()].filter((other) => other.value.startsWith(`${value}.`)));
+      }
+    }
+    const holder = flow.nodes.find((each) => each.path === parentOf(at));
+    if (holder?.type === "each") inside.push({ value: "item", type: "" });
+    if (holder) inside.push({ value: "index", type: "integer" });
+  }
+  return [...new Map([...found, ...inside].map((each) => [each.value, each])).values()];
+}
+
+/** The fields of an object of this schema, two levels deep. */
+function fieldsOf(name: string, schema: unknown, depth = 2): Value[] {
+  const properties = isObject(schema) && isObject(schema["properties"]) ? Object.entries(schema["properties"]) : [];
+  return properties.flatMap(([field, each]) => {
+    const value = `${name}.${field}`;
+    return [{ value, type: isObject(each) ? [each["type"] ?? []].flat().join(" | ") : "" }, ...(depth > 1 && PLAIN.test(field) ? fieldsOf(value, each, depth - 1) : [])];
+  }).filter((each) => PLAIN.test(each.value.slice(name.length + 1)));
+}
+
+const PLAIN = /^[A-Za-z_][\w.]*$/;
 
 function given(node: FlowNode): string[] {
-  if (node.type === "merge") return Object.keys(isRecord(node.value["groups"]) ? node.value["groups"] : {});
+  if (node.type === "merge") return Object.keys(isObject(node.value["groups"]) ? node.value["groups"] : {});
   return typeOf(node.type)?.gives ?? [];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

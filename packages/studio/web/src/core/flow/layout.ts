@@ -28,8 +28,9 @@ export function boxes(flow: Flow, isTidy = false): Map<string, Box> {
 /** Places the nodes of one container, the inner containers first; says how large the container is. */
 function place(flow: Flow, parent: string, inside: ReadonlyMap<string, FlowNode[]>, found: Map<string, Box>, isTidy: boolean): Box {
   const nodes = inside.get(parent) ?? [];
-  const sizes = new Map(nodes.map((each) => [each.path, each.isContainer ? place(flow, each.path, inside, found, isTidy) : { width: WIDTH, height: HEIGHT }]));
-  const given = new Map(isTidy ? [] : nodes.map((each) => [each.path, placeIn(flow, each.path)] as const).filter(([, at]) => at));
+  const sizes = new Map(nodes.map((each) => [each.path, each.isContainer ? place(flow, each.path, inside, found, isTidy) : { width: WIDTH, height: heightOf(each) }]));
+  const said = isTidy ? [] : nodes.map((each) => [each.path, placeIn(flow, each.path)] as const).filter(([, at]) => at);
+  const given = new Map(said.length > 1 && new Set(said.map(([, at]) => String(at))).size === 1 ? [] : said); // one place for all says nothing
   const laid = given.size < nodes.length ? layered(flow, parent, nodes, sizes) : new Map<string, Place>();
   const below = given.size ? Math.max(...[...given].map(([path, at]) => (at?.[1] ?? 0) + (sizes.get(path)?.height ?? 0))) + BETWEEN : 0;
   let [right, bottom] = [WIDTH, 0];
@@ -41,6 +42,12 @@ function place(flow: Flow, parent: string, inside: ReadonlyMap<string, FlowNode[
     bottom = Math.max(bottom, y + height);
   }
   return { x: 0, y: 0, width: right + 2 * PADDING, height: HEAD + Math.max(HEIGHT / 2, bottom) + PADDING };
+}
+
+/** A note is as high as its text. */
+function heightOf({ type, value }: FlowNode): number {
+  const lines = type === "note" ? String(value["text"] ?? "").split("\n").flatMap((each) => Array(Math.max(1, Math.ceil([...each].length / 24)))).length : 0;
+  return Math.max(HEIGHT, 24 + 20 * Math.min(lines, 12));
 }
 
 /** Where a box is, as the text says it: without what the container adds. */

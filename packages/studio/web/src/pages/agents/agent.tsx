@@ -9,9 +9,9 @@ import { ask, orNull } from "../../core/api";
 import { useText } from "../../core/language";
 import { told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
-import type { AgentDetails, DefinitionProblem } from "../../core/types";
+import type { AgentDetails } from "../../core/types";
 import { CopyLink } from "../../parts/copy-link";
-import { DraftState, InUse, Release, showLine, Source } from "../../parts/definition";
+import { DraftState, InUse, Release, Shadowed, showLine, Source, type Told } from "../../parts/definition";
 import { useDraft, type Writing } from "../../parts/draft";
 import { Failure } from "../../parts/failure";
 import { Fields } from "./fields";
@@ -42,6 +42,7 @@ export function AgentPage({ name }: { name: string }) {
       {agent.data?.description && <p>{told(agent.data.description)}</p>}
       {inUse > 0 && <InUse number={inUse} />}
       {isOfSettings && <p className="hint">{say("notOwn")}</p>}
+      {isOfSettings && <Shadowed path={path} />}
       {agent.data && (
         <div className="buttons">
           <Link className="button" to={`/chat/${encodeURIComponent(name)}` as string}>
@@ -69,7 +70,7 @@ function Editor({ name, path, draft, inUse }: { name: string; path: string; draf
   const source = useRef<HTMLTextAreaElement>(null);
   const text = draft.text ?? "";
   const form = agentOf(text);
-  function jump({ place, line }: DefinitionProblem) {
+  function jump({ place, line }: Told) {
     const field = section.current?.querySelector<HTMLElement>(`[data-field="${CSS.escape(place.split(".", 1)[0] ?? "")}"]`);
     if (field) return field.focus();
     if (details.current) details.current.open = true;

@@ -6,10 +6,11 @@ import { useSession } from "../../app";
 import { bareName, COLLECTION, LIMITS, withField, withLimit, type AgentForm } from "../../core/agent";
 import { ask, orNull } from "../../core/api";
 import { useText } from "../../core/language";
-import { cut, told } from "../../core/shown";
-import type { Agent, Collection, Part, Tool, ToolSchema } from "../../core/types";
+import { brief, told } from "../../core/shown";
+import type { Collection, Part, Tool, ToolSchema } from "../../core/types";
 import { Failure } from "../../parts/failure";
 import { TextFilter } from "../../parts/filters";
+import { useModels } from "../../parts/models";
 import { TEXTS } from "./texts";
 
 /** Up to so many tools, nobody has to look for one. */
@@ -63,18 +64,9 @@ export function Fields(given: Given) {
   );
 }
 
-/** The models that the server offers; its agents are among them by their names, and no model of an agent. */
 function ModelField({ form, text, write }: Given) {
   const say = useText(TEXTS);
-  const models = useQuery({
-    queryKey: ["models"],
-    queryFn: async ({ signal }) => {
-      const offered = await ask<{ data: { id: string }[] }>("GET", "/v1/models", { signal });
-      const agents = await ask<Part<Agent>>("GET", "/v1/agents", { signal, query: { limit: 100 } });
-      const names = new Set(agents.items.map((each) => each.name));
-      return offered.data.map((each) => each.id).filter((each) => !names.has(each));
-    },
-  });
+  const models = useModels();
   const names = [...new Set([...(models.data ?? []), ...(form.model ? [form.model] : [])])];
   return (
     <>
@@ -122,10 +114,10 @@ function ToolFields({ form, text, write }: Given) {
       <legend>{say("tools")}</legend>
       {(words || listed.length > FEW) && <TextFilter type="search" label={say("findTool")} value={words} onChange={find} />}
       {others.map((each, place) => (
-        <Tick key={each} name={each} isTicked note={cut(told(looked[place]?.data?.description ?? ""), 160).text} warning={looked[place]?.data === null ? say("missing", { name: told(each) }) : ""} onTick={tick} />
+        <Tick key={each} name={each} isTicked note={brief(looked[place]?.data?.description ?? "", 160)} warning={looked[place]?.data === null ? say("missing", { name: told(each) }) : ""} onTick={tick} />
       ))}
       {listed.map((each) => (
-        <Tick key={each.name} name={each.name} isTicked={form.tools.some((tool) => bareName(tool) === each.name)} note={cut(told(each.description), 160).text} onTick={tick} />
+        <Tick key={each.name} name={each.name} isTicked={form.tools.some((tool) => bareName(tool) === each.name)} note={brief(each.description, 160)} onTick={tick} />
       ))}
       {found.isSuccess && listed.length + others.length === 0 && <p className="hint">{say("noTools")}</p>}
       {found.isError && <Failure error={found.error} onRetry={() => void found.refetch()} />}

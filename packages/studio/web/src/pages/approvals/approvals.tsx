@@ -1,12 +1,14 @@
 // Everything that waits for a person, the oldest first.
+import { useMutationState } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
+import { isProblem } from "../../core/api";
 import { useApprovals } from "../../core/approvals";
 import { dictionary, usePreferences, useText } from "../../core/language";
 import { told, time } from "../../core/shown";
-import { Asked } from "../../parts/failure";
+import { Asked, Failure } from "../../parts/failure";
 import { Together, turns } from "../../parts/together";
-import { Waiting } from "../../parts/waiting";
+import { ANSWER, Waiting } from "../../parts/waiting";
 import { page } from "./page";
 
 const TEXTS = dictionary(
@@ -32,6 +34,7 @@ export default function Approvals() {
   return (
     <>
       <h1>{title}</h1>
+      <InVain />
       <Asked query={query} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("empty")}</p>)}>
         {(part) =>
           turns([...part.items].sort((one, other) => one.asked_at - other.asked_at)).map((turn) => (
@@ -53,4 +56,16 @@ export default function Approvals() {
       </Asked>
     </>
   );
+}
+
+/** Answers that are on record, after which the run does not go on: their cards are gone. */
+function InVain() {
+  const say = useText(TEXTS);
+  const errors = useMutationState({ filters: { mutationKey: ANSWER, status: "error" }, select: (each) => each.state.error });
+  return errors.filter((error) => isProblem(error, "changed", "unpublished")).map((error) => (
+    <div key={String(error.body["run"])}>
+      <Failure error={error} />
+      <Link to={`/runs/${String(error.body["run"])}` as string}>{say("run")}</Link>
+    </div>
+  ));
 }

@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "re
 import { useSession } from "../../app";
 import { ask, isProblem } from "../../core/api";
 import { useRun } from "../../core/follow";
+import { useKept } from "../../core/kept";
 import { useText } from "../../core/language";
 import { useWide } from "../../core/media";
 import { COMMON } from "../../core/texts";
@@ -23,6 +24,7 @@ import { TEXTS } from "./texts";
 const SHOWN = 20;
 /** So near to its end, a conversation is followed as it grows. */
 const NEAR_PX = 160;
+const NO_DRAFT: Draft = { text: "", branch: "" };
 
 export default function Chat() {
   const say = useText(TEXTS);
@@ -35,12 +37,13 @@ export default function Chat() {
     queryKey: ["agents"],
     queryFn: ({ signal }) => ask<Part<Agent>>("GET", "/v1/agents", { signal, query: { limit: 100 } }),
   });
+  const agent = given ?? agents.data?.items[0]?.name ?? "";
+  const [key, follows] = useConversationKey(agent, session);
   const go = (agent: string, conversation: string) =>
     navigate({ to: `/chat/${encodeURIComponent(agent)}` as string, search: (conversation ? { session: conversation } : {}) as never });
   return (
     <Asked query={agents} empty={(part) => (part.items.length ? undefined : <Nobody title={title} />)}>
       {(part) => {
-        const agent = given ?? part.items[0]?.name ?? "";
         const chosen = part.items.find((each) => each.name === agent);
         return (
           <div className="chat">
@@ -67,7 +70,15 @@ export default function Chat() {
               </details>
             </aside>
             {chosen ? (
-              <Conversation key={`${agent} ${session}`} agent={chosen} session={session} onBegun={(each) => void go(agent, each)} />
+              <Conversation
+                key={key}
+                agent={chosen}
+                session={session}
+                onBegun={(each) => {
+                  follows(each);
+                  void go(agent, each);
+                }}
+              />
             ) : (
               <Failure error={new Error(say("unknownAgent", { agent }))} />
             )}
@@ -76,6 +87,19 @@ export default function Chat() {
       }}
     </Asked>
   );
+}
+
+/**
+ * The key of a conversation's parts. They stay where a person's own message leads on, as the first of a new conversation
+ * does, so that what is typed meanwhile goes on. `follows`: the conversation to which a message leads.
+ */
+function useConversationKey(agent: string, session: string): [key: string, follows: (session: string) => void] {
+  const [at, set] = useState({ agent, session, next: "", count: 0 });
+  if (at.agent !== agent || at.session !== session) {
+    const isNext = at.agent === agent && session !== "" && session === at.next;
+    set({ agent, session, next: "", count: at.count + (isNext ? 0 : 1) });
+  }
+  return [String(at.count), (next) => set((now) => ({ ...now, next }))];
 }
 
 function Nobody({ title }: { title: string }) {
@@ -91,11 +115,13 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
   const common = useText(COMMON);
   const known = useQueryClient();
   const [most, setMost] = useState(SHOWN);
-  const [draft, setDraft] = useState<Draft>({ text: "", branch: "" });
+  const user = useSession().data?.user ?? "";
+  const [draft, setDraft] = useKept<Draft>(JSON.stringify([user, agent.name, session]), NO_DRAFT);
   const runs = useQuery({
     queryKey: ["runs of", session, most],
     queryFn: ({ signal }) => ask<Part<Run>>("GET", "/v1/runs", { signal, query: { session, limit: most } }),
     enabled: session !== "",
+    placeholderData: (before, query) => (query?.queryKey[1] === session ? before : undefined), // while more of it is asked for
   });
   const shown = (runs.data?.items ?? []).filter((each) => !each.parent).reverse();
   const last = shown.at(-1);

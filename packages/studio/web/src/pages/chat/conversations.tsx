@@ -1,13 +1,14 @@
 // The conversations of this person: searched, named, deleted, exported.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { ask } from "../../core/api";
 import { useText } from "../../core/language";
-import { cut, told } from "../../core/shown";
+import { brief, told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
 import type { Part, SessionInfo } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
+import { usePress } from "../../parts/press";
 import { download } from "../runs/run";
 import { TEXTS } from "./texts";
 
@@ -17,27 +18,11 @@ function nameOf(session: SessionInfo): string {
 
 export function Conversations({ chosen, onChoose }: { chosen: string; onChoose: (session: string) => void }) {
   const say = useText(TEXTS);
-  const common = useText(COMMON);
-  const known = useQueryClient();
   const [text, setText] = useState("");
-  const [title, setTitle] = useState<string>();
   const sessions = useQuery({
     queryKey: ["sessions", text],
     queryFn: ({ signal }) => ask<Part<SessionInfo>>("GET", "/v1/sessions", { signal, query: { text, limit: 30 } }),
-  });
-  const path = `/v1/sessions/${encodeURIComponent(chosen)}`;
-  const current = sessions.data?.items.find((each) => each.id === chosen);
-  const named = current ? cut(nameOf(current), 80).text : "";
-  const refresh = () => known.invalidateQueries({ queryKey: ["sessions"] });
-  const act = useMutation({
-    mutationFn: async (what: "delete" | "export" | "rename") => {
-      if (what === "export") return download(`${path}/export`, "conversation.md", { format: "markdown" });
-      if (what === "delete") await ask("DELETE", path);
-      else await ask("PATCH", path, { body: { title } });
-      await refresh();
-      if (what === "delete") onChoose("");
-      else setTitle(undefined);
-    },
+    placeholderData: keepPreviousData,
   });
   return (
     <>
@@ -58,31 +43,52 @@ export function Conversations({ chosen, onChoose }: { chosen: string; onChoose: 
                     onChoose(each.id);
                   }}
                 >
-                  {cut(nameOf(each), 80).text}
+                  {brief(nameOf(each), 80)}
                 </a>
               </li>
             ))}
           </ul>
         )}
       </Asked>
-      {chosen && (
-        <div className="buttons">
-          <button type="button" className="quiet" aria-expanded={title !== undefined} onClick={() => setTitle(title === undefined ? named : undefined)}>
-            {say("rename")}
-          </button>
-          <button type="button" className="quiet" onClick={() => act.mutate("export")}>
-            {say("export")}
-          </button>
-          <button type="button" className="quiet" onClick={() => act.mutate("delete")}>
-            {say("delete")}
-          </button>
-        </div>
-      )}
+      {chosen && <Chosen key={chosen} session={chosen} info={sessions.data?.items.find((each) => each.id === chosen)} onDeleted={() => onChoose("")} />}
+    </>
+  );
+}
+
+/** What can be done with the conversation that is shown. */
+function Chosen({ session, info, onDeleted }: { session: string; info: SessionInfo | undefined; onDeleted: () => void }) {
+  const say = useText(TEXTS);
+  const common = useText(COMMON);
+  const known = useQueryClient();
+  const [title, setTitle] = useState<string>();
+  const path = `/v1/sessions/${encodeURIComponent(session)}`;
+  const named = info ? brief(nameOf(info), 80) : "";
+  const refresh = () => known.invalidateQueries({ queryKey: ["sessions"] });
+  const save = usePress({ mutationFn: () => download(`${path}/export`, "conversation.md", { format: "markdown" }) });
+  const remove = usePress({ mutationFn: () => ask("DELETE", path), onSuccess: refresh, then: onDeleted });
+  const rename = usePress({
+    mutationFn: (title: string) => ask("PATCH", path, { body: { title } }),
+    onSuccess: refresh,
+    then: (_, sent) => setTitle((now) => (now === sent ? undefined : now)),
+  });
+  return (
+    <>
+      <div className="buttons">
+        <button type="button" className="quiet" aria-expanded={title !== undefined} onClick={() => setTitle(title === undefined ? named : undefined)}>
+          {say("rename")}
+        </button>
+        <button type="button" className="quiet" onClick={() => save.mutate()}>
+          {say("export")}
+        </button>
+        <button type="button" className="quiet" onClick={() => remove.mutate()}>
+          {say("delete")}
+        </button>
+      </div>
       {title !== undefined && (
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            act.mutate("rename");
+            rename.mutate(title);
           }}
         >
           <label>
@@ -92,7 +98,9 @@ export function Conversations({ chosen, onChoose }: { chosen: string; onChoose: 
           <button type="submit">{common("save")}</button>
         </form>
       )}
-      {act.isError && <Failure error={act.error} />}
+      {[save.error, remove.error, rename.error].filter(Boolean).map((error, place) => (
+        <Failure key={place} error={error} />
+      ))}
     </>
   );
 }

@@ -1,21 +1,16 @@
 // Experiments: a list of them, one with the cases that are not right, and two compared.
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { ask } from "../../core/api";
 import { usePreferences, useText } from "../../core/language";
 import { time, told } from "../../core/shown";
-import { COMMON } from "../../core/texts";
-import type { ExperimentLine, Part } from "../../core/types";
-import { Asked } from "../../parts/failure";
+import type { ExperimentLine } from "../../core/types";
+import { ListPage, useList } from "../../parts/list";
 import { Compared } from "./comparison";
 import { ExperimentPage } from "./experiment";
 import { page } from "./page";
 import { TEXTS } from "./texts";
 
-/** How many experiments a part of the list has. */
-const PART = 50;
 /** An example of how an experiment is begun. */
 const COMMAND = "actum eval run desk.jsonl --agent desk --name before";
 
@@ -28,101 +23,67 @@ export default function Evaluation() {
 
 function List() {
   const say = useText(TEXTS);
-  const common = useText(COMMON);
   const title = useText(page.title)("title");
+  const language = usePreferences((each) => each.language);
   const navigate = useNavigate();
   const [chosen, choose] = useState<readonly ExperimentLine[]>([]);
-  const query = useInfiniteQuery({
-    queryKey: ["experiments"],
-    queryFn: ({ signal, pageParam }) =>
-      ask<Part<ExperimentLine>>("GET", "/v1/experiments", { signal, query: { limit: PART, cursor: pageParam } }),
-    initialPageParam: "",
-    getNextPageParam: (last) => last.next,
-    placeholderData: keepPreviousData,
-  });
-  const lines = query.data?.pages.flatMap((each) => each.items);
+  const list = useList<ExperimentLine>(["experiments"], "/v1/experiments");
   const [before, after] = chosen.toSorted((one, other) => one.began - other.began);
+  const others = (line: ExperimentLine) => chosen.filter((each) => each.experiment !== line.experiment);
+  const name = (line: ExperimentLine) => told(line.name || line.experiment);
   return (
-    <>
-      <h1>{title}</h1>
-      <p className="hint">
-        {say("about")} <code>{COMMAND}</code>
-      </p>
-      <Asked
-        query={{ data: lines, error: query.error, refetch: query.refetch }}
-        empty={(found) => (found.length || query.hasNextPage ? undefined : <p className="hint">{say("empty")}</p>)}
-      >
-        {(found) => (
-          <>
-            <form
-              className="buttons"
-              onSubmit={(event) => {
-                event.preventDefault();
-                if (before && after) void navigate({ to: `/evaluation/${before.experiment}` as string, search: { with: after.experiment } as never });
-              }}
-            >
-              <button type="submit" className="primary" disabled={!after}>
-                {say("compare")}
-              </button>
-              <span className="hint">{say("choose")}</span>
-            </form>
-            <div className="wide">
-              <table aria-label={title}>
-                <thead>
-                  <tr>
-                    {(["compare", "experiment", "agent", "cases", "began", "status"] as const).map((each) => (
-                      <th key={each} scope="col">
-                        {say(each)}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {found.map((each) => (
-                    <Line
-                      key={each.experiment}
-                      line={each}
-                      isChosen={chosen.some((other) => other.experiment === each.experiment)}
-                      onChoose={(isChosen) => choose(isChosen ? [...chosen.slice(-1), each] : chosen.filter((other) => other.experiment !== each.experiment))}
-                    />
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          </>
-        )}
-      </Asked>
-      {query.hasNextPage && (
-        <button type="button" onClick={() => void query.fetchNextPage()}>
-          {common("more")}
-        </button>
-      )}
-    </>
+    <ListPage
+      title={title}
+      about={
+        <p className="hint">
+          {say("about")} <code>{COMMAND}</code>
+        </p>
+      }
+      list={list}
+      keyOf={(each) => each.experiment}
+      empty={say("empty")}
+      columns={[
+        [
+          say("compare"),
+          (line) => (
+            <input
+              type="checkbox"
+              aria-label={say("chooseThis", { name: name(line) })}
+              checked={others(line).length < chosen.length}
+              onChange={(event) => choose(event.target.checked ? [...chosen.slice(-1), line] : others(line))}
+            />
+          ),
+        ],
+        [say("experiment"), (line) => <Link to={`/evaluation/${line.experiment}` as string}>{name(line)}</Link>, "main"],
+        [say("agent"), (line) => [told(line.agent), " ", <span key="model" className="hint">{told(line.model)}</span>]],
+        [say("cases"), (line) => (line.tries > 1 ? say("casesTries", { cases: line.cases, tries: line.tries }) : line.cases)],
+        [say("began"), (line) => time(line.began, language), "when"],
+        [say("status"), (line) => <Status isOver={line.is_over} />, "when"],
+      ]}
+    >
+      {list.items?.length ? (
+        <form
+          className="buttons"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (before && after) void navigate({ to: `/evaluation/${before.experiment}` as string, search: { with: after.experiment } as never });
+          }}
+        >
+          <button type="submit" className="primary" disabled={!after}>
+            {say("compare")}
+          </button>
+          <span className="hint">{say("choose")}</span>
+        </form>
+      ) : null}
+    </ListPage>
   );
 }
 
-function Line({ line, isChosen, onChoose }: { line: ExperimentLine; isChosen: boolean; onChoose: (isChosen: boolean) => void }) {
+function Status({ isOver }: { isOver: boolean }) {
   const say = useText(TEXTS);
-  const language = usePreferences((each) => each.language);
-  const name = told(line.name || line.experiment);
   return (
-    <tr>
-      <td>
-        <input type="checkbox" aria-label={say("chooseThis", { name })} checked={isChosen} onChange={(event) => onChoose(event.target.checked)} />
-      </td>
-      <td className="main">
-        <Link to={`/evaluation/${line.experiment}` as string}>{name}</Link>
-      </td>
-      <td>
-        {told(line.agent)} <span className="hint">{told(line.model)}</span>
-      </td>
-      <td>{line.tries > 1 ? say("casesTries", { cases: line.cases, tries: line.tries }) : line.cases}</td>
-      <td className="when">{time(line.began, language)}</td>
-      <td className="when">
-        <span className="state" data-state={line.is_over ? "done" : "interrupted"}>
-          {say(line.is_over ? "over" : "notOver")}
-        </span>
-      </td>
-    </tr>
+    <span className="state" data-state={isOver ? "done" : "interrupted"}>
+      {say(isOver ? "over" : "notOver")}
+    </span>
   );
 }

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
 import { usePreferences, useText } from "../../core/language";
-import { cut, told } from "../../core/shown";
+import { brief, told } from "../../core/shown";
 import { TEXTS } from "./texts";
 
 /** Where there is no number. */
@@ -42,7 +42,7 @@ export function RunLink({ run }: { run: string }) {
 
 /** Names of strangers, in one line. */
 export function names(values: readonly string[]): string {
-  return cut(values.map(told).join(", "), 1_000).text;
+  return brief(values.map(told).join(", "), 1_000);
 }
 
 /** Numbers in the language of the page; a dash where there is none. */

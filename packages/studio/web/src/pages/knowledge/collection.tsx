@@ -1,15 +1,16 @@
 // One collection: its documents, who reads it, and a search in it.
-import { useQuery, useQueryClient, useMutation } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState, type FormEvent } from "react";
 
 import { ask, orNull } from "../../core/api";
 import { useText } from "../../core/language";
-import { cut, told } from "../../core/shown";
+import { brief, told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
 import type { Collection, CollectionDetails, FoundPassages } from "../../core/types";
 import { Failure } from "../../parts/failure";
 import { TextFilter } from "../../parts/filters";
+import { usePress } from "../../parts/press";
 import { tell } from "../../parts/status";
 import { Documents } from "./documents";
 import { Remove } from "./remove";
@@ -50,14 +51,14 @@ export function CollectionPage({ name }: { name: string }) {
           <Documents path={path} name={name} mayChange={it.may_change} />
           {it.may_change && (
             <>
-              <Readers key={it.readers.join(" ")} path={path} collection={it} />
+              <Readers path={path} collection={it} />
               <Remove
                 path={path}
                 name={name}
-                onGone={async () => {
+                onRemoved={() => void known.invalidateQueries({ queryKey: ["collections"] })}
+                onGone={() => {
                   known.removeQueries({ queryKey: ["collection", name] });
-                  await known.invalidateQueries({ queryKey: ["collections"] });
-                  await navigate({ to: "/knowledge" as string });
+                  return navigate({ to: "/knowledge" as string });
                 }}
               />
             </>
@@ -72,29 +73,31 @@ function Readers({ path, collection }: { path: string; collection: Collection })
   const say = useText(TEXTS);
   const common = useText(COMMON);
   const known = useQueryClient();
-  const [text, setText] = useState(collection.readers.join(" "));
-  const act = useMutation({
-    mutationFn: () => ask<Collection>("PATCH", path, { body: { readers: text.split(/[\s,，、]+/).filter(Boolean) } }),
-    onSuccess: () => {
+  const [typed, setTyped] = useState<string>(); // what somebody else saves meanwhile does not take it away
+  const text = typed ?? collection.readers.join(" ");
+  const act = usePress({
+    mutationFn: (readers: string) => ask<Collection>("PATCH", path, { body: { readers: readers.split(/[\s,，、]+/).filter(Boolean) } }),
+    onSuccess: async (_, readers) => {
       tell(say("saved"));
-      return known.invalidateQueries({ queryKey: ["collection", collection.name] });
+      await known.invalidateQueries({ queryKey: ["collection", collection.name] });
+      setTyped((now) => (now === readers ? undefined : now));
     },
   });
   const save = (event: FormEvent) => {
     event.preventDefault();
-    act.mutate();
+    act.mutate(text);
   };
   return (
     <form className="card" onSubmit={save}>
       <label>
         {say("readers")}
-        <input placeholder={say("alone")} aria-describedby="readers-hint" value={text} onChange={(event) => setText(event.target.value)} />
+        <input placeholder={say("alone")} aria-describedby="readers-hint" value={text} onChange={(event) => setTyped(event.target.value)} />
       </label>
       <p id="readers-hint" className="hint">
         {say("readersHint")}
       </p>
       <div className="buttons">
-        <button type="submit" disabled={act.isPending}>
+        <button type="submit" aria-disabled={act.isPending}>
           {common("save")}
         </button>
       </div>
@@ -130,7 +133,7 @@ function Search({ path }: { path: string }) {
                 {each.page ? ` · ${say("page", { page: each.page })}` : ""}
                 {each.lines ? ` · ${say("lines", { first: each.lines[0] ?? 0, last: each.lines[1] ?? 0 })}` : ""}
               </span>
-              <p className="plain">{cut(told(each.text), 1200).text}</p>
+              <p className="plain">{brief(each.text, 1200)}</p>
             </li>
           ))}
         </ol>

@@ -1,26 +1,26 @@
 // Removing takes two presses: the first asks.
-import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { ask } from "../../core/api";
 import { useText } from "../../core/language";
 import { COMMON } from "../../core/texts";
 import { Failure } from "../../parts/failure";
+import { usePress } from "../../parts/press";
 import { tell } from "../../parts/status";
 import { TEXTS } from "./texts";
 
-/** `what`: the name of a document; not given for the collection itself. */
-export function Remove({ path, name, what, onGone }: { path: string; name: string; what?: string; onGone: () => unknown }) {
+/** `what`: the name of a document; not given for the collection itself. `onGone`: where to go then, unless a person has gone on. */
+export function Remove({ path, name, what, onRemoved, onGone = () => undefined }: { path: string; name: string; what?: string; onRemoved: () => unknown; onGone?: () => unknown }) {
   const say = useText(TEXTS);
   const common = useText(COMMON);
   const [asked, setAsked] = useState<"not yet" | "now" | "left">("not yet");
-  const act = useMutation({
+  const act = usePress({
     mutationFn: () => ask("DELETE", path),
     onSuccess: () => {
       tell(say("removed", { name }));
-      document.getElementById("main")?.focus(); // the button goes
-      return onGone();
+      return onRemoved();
     },
+    then: onGone,
   });
   const label = what === undefined ? say("remove") : say("removeThis", { name });
   if (asked !== "now") {
@@ -33,7 +33,7 @@ export function Remove({ path, name, what, onGone }: { path: string; name: strin
   return (
     <div role="group" aria-label={say("removeThis", { name })} onKeyDown={(event) => event.key === "Escape" && setAsked("left")}>
       <div className="buttons">
-        <button type="button" autoFocus disabled={act.isPending} onClick={() => act.mutate()}>
+        <button type="button" autoFocus aria-disabled={act.isPending} onClick={() => act.mutate()}>
           {say("sure")}
         </button>
         <button type="button" onClick={() => setAsked("left")}>

@@ -1,14 +1,15 @@
 // What is remembered of this person: listed, searched, forgotten, switched off and on.
-import { keepPreviousData, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
 import { ask } from "../../core/api";
 import { usePreferences, useText } from "../../core/language";
-import { cut, time, told } from "../../core/shown";
-import { COMMON } from "../../core/texts";
+import { brief, time, told } from "../../core/shown";
 import type { MemoryItem, MemoryPart, MemorySpace } from "../../core/types";
-import { Asked, Failure } from "../../parts/failure";
-import { Filters, TextFilter, TimeFilters, useFilters } from "../../parts/filters";
+import { Failure } from "../../parts/failure";
+import { ChoiceFilter, TimeFilters, useFilters } from "../../parts/filters";
+import { ListPage, useList } from "../../parts/list";
+import { usePress } from "../../parts/press";
 import { tell } from "../../parts/status";
 import { Forget } from "./forget";
 import { page } from "./page";
@@ -19,61 +20,39 @@ const KINDS = ["turn", "fact", "preference"] as const;
 
 export default function Memory() {
   const say = useText(TEXTS);
-  const common = useText(COMMON);
   const title = useText(page.title)("title");
+  const language = usePreferences((each) => each.language);
   const [filters, filter] = useFilters(NAMES);
-  const query = useInfiniteQuery({
-    queryKey: ["memories", filters],
-    queryFn: ({ signal, pageParam }) =>
-      ask<MemoryPart>("GET", "/v1/memories", { signal, query: { ...filters, limit: 50, cursor: pageParam } }),
-    initialPageParam: "",
-    getNextPageParam: (last) => last.next,
-    placeholderData: keepPreviousData,
-  });
-  const items = query.data?.pages.flatMap((each) => each.items);
-  const spaces = query.data?.pages[0]?.spaces ?? [];
+  const list = useList<MemoryItem, MemoryPart>(["memories"], "/v1/memories", filters);
+  const spaces = list.first?.spaces ?? [];
   return (
-    <>
-      <h1>{title}</h1>
-      <p className="hint">{say("about")}</p>
-      <Spaces spaces={spaces} />
-      <Filters>
-        <TextFilter type="search" label={common("search")} hint={say("words")} value={filters.query ?? ""} onChange={(text) => filter("query", text)} />
-        <Choice name="space" values={spaces.map((each) => each.space)} shown={told} chosen={filters.space} onChange={filter} />
-        <Choice name="kind" values={KINDS} shown={say} chosen={filters.kind} onChange={filter} />
-        <TimeFilters since={filters.since} until={filters.until} onChange={filter} />
-      </Filters>
-      <Asked
-        query={{ data: items, error: query.error, refetch: query.refetch }}
-        empty={(found) => (found.length ? undefined : <p className="hint">{say(Object.keys(filters).length ? "noFit" : "empty")}</p>)}
-      >
-        {(found) => (
-          <div className="wide">
-            <table aria-label={title}>
-              <thead>
-                <tr>
-                  {(["said", "forget", "kind", "space", "at"] as const).map((each) => (
-                    <th key={each} scope="col">
-                      {say(each)}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {found.map((each) => (
-                  <Row key={each.id} item={each} />
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </Asked>
-      {query.hasNextPage && (
-        <button type="button" onClick={() => void query.fetchNextPage()}>
-          {common("more")}
-        </button>
-      )}
-    </>
+    <ListPage
+      title={title}
+      about={
+        <>
+          <p className="hint">{say("about")}</p>
+          <Spaces spaces={spaces} />
+        </>
+      }
+      search={{ hint: say("words"), value: filters.query, onChange: (text) => filter("query", text) }}
+      filters={
+        <>
+          <ChoiceFilter label={say("space")} values={spaces.map((each) => each.space)} shown={told} chosen={filters.space} onChange={(value) => filter("space", value)} />
+          <ChoiceFilter label={say("kind")} values={KINDS} shown={say} chosen={filters.kind} onChange={(value) => filter("kind", value)} />
+          <TimeFilters since={filters.since} until={filters.until} onChange={filter} />
+        </>
+      }
+      list={list}
+      keyOf={(each) => each.id}
+      empty={say(Object.keys(filters).length ? "noFit" : "empty")}
+      columns={[
+        [say("said"), (each) => <Said item={each} />, "main"],
+        [say("forget"), (each) => <Forget item={each} words={wordsOf(each)} />, "when"],
+        [say("kind"), (each) => say(each.type === "turn" ? "turn" : each.kind), "when"],
+        [say("space"), (each) => told(each.space)],
+        [say("at"), (each) => <Link to={`/runs/${each.type === "turn" ? each.id : each.run}` as string}>{time(each.at, language)}</Link>, "when"],
+      ]}
+    />
   );
 }
 
@@ -81,7 +60,7 @@ export default function Memory() {
 function Spaces({ spaces }: { spaces: readonly MemorySpace[] }) {
   const say = useText(TEXTS);
   const known = useQueryClient();
-  const act = useMutation({
+  const act = usePress({
     mutationFn: ({ space, on }: MemorySpace) => ask<MemorySpace>("PUT", "/v1/memories", { body: { space, on } }),
     onSuccess: ({ space, on }) => {
       tell(say(on ? "wasOn" : "wasOff", { space: told(space) }));
@@ -107,50 +86,17 @@ function Spaces({ spaces }: { spaces: readonly MemorySpace[] }) {
   );
 }
 
-function Row({ item }: { item: MemoryItem }) {
-  const say = useText(TEXTS);
-  const language = usePreferences((each) => each.language);
-  const isTurn = item.type === "turn";
-  const words = cut(told(item.said), 300).text;
-  return (
-    <tr>
-      <td className="main">
-        <span>{words}</span>
-        {isTurn && item.answered && <p className="hint">{say("answered", { text: cut(told(item.answered), 200).text })}</p>}
-        {!isTurn && item.until !== null && <p className="hint">{say("replaced")}</p>}
-      </td>
-      <td className="when">
-        <Forget item={item} words={words} />
-      </td>
-      <td className="when">{say(isTurn ? "turn" : item.kind)}</td>
-      <td>{told(item.space)}</td>
-      <td className="when">
-        <Link to={`/runs/${isTurn ? item.id : item.run}` as string}>{time(item.at, language)}</Link>
-      </td>
-    </tr>
-  );
+function wordsOf(item: MemoryItem): string {
+  return brief(item.said, 300);
 }
 
-/** One of some values, or any. */
-function Choice<N extends "space" | "kind", V extends string>(props: {
-  name: N;
-  values: readonly V[];
-  shown: (value: V) => string;
-  chosen: string | undefined;
-  onChange: (name: N, value: string) => void;
-}) {
+function Said({ item }: { item: MemoryItem }) {
   const say = useText(TEXTS);
   return (
-    <label>
-      {say(props.name)}
-      <select value={props.chosen ?? ""} onChange={(event) => props.onChange(props.name, event.target.value)}>
-        <option value="">{say("any")}</option>
-        {props.values.map((each) => (
-          <option key={each} value={each}>
-            {props.shown(each)}
-          </option>
-        ))}
-      </select>
-    </label>
+    <>
+      <span>{wordsOf(item)}</span>
+      {item.type === "turn" && item.answered && <p className="hint">{say("answered", { text: brief(item.answered, 200) })}</p>}
+      {item.type !== "turn" && item.until !== null && <p className="hint">{say("replaced")}</p>}
+    </>
   );
 }

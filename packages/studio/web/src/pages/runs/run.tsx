@@ -1,5 +1,5 @@
 // One run: what was asked, each call, what waits, what came of it, and what can be done with it.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
@@ -7,10 +7,12 @@ import { ask, once, send } from "../../core/api";
 import { branchPoints } from "../../core/branches";
 import { useRun } from "../../core/follow";
 import { dictionary, usePreferences, useText } from "../../core/language";
-import { cut, span, told, time } from "../../core/shown";
+import { brief, span, time, told } from "../../core/shown";
 import { turn } from "../../core/turns";
 import type { RunDetails, RunEvent } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
+import { usePress } from "../../parts/press";
+import { Resume } from "../../parts/resume";
 import { StateText } from "../../parts/values";
 import { TurnView, Writing } from "../../parts/turn";
 import { Waterfall } from "./waterfall";
@@ -19,7 +21,6 @@ const TEXTS = dictionary(
   {
     back: "All runs",
     cancel: "Cancel run",
-    resume: "Resume",
     fork: "Branch off",
     export: "Export",
     from: "Branch off at",
@@ -36,7 +37,6 @@ const TEXTS = dictionary(
   {
     back: "全部运行记录",
     cancel: "取消运行",
-    resume: "继续",
     fork: "分支",
     export: "导出",
     from: "分支起点",
@@ -65,11 +65,11 @@ export function RunPage({ run }: { run: string }) {
     queryFn: ({ signal }) => ask<RunDetails>("GET", path, { signal }),
     placeholderData: (before) => before,
   });
-  const act = useMutation({
-    mutationFn: (what: "cancel" | "resume") => ask("POST", `${path}/${what}`),
+  const cancel = usePress({
+    mutationFn: () => ask("POST", `${path}/cancel`),
     onSettled: () => known.invalidateQueries({ queryKey: ["run", run] }),
   });
-  const save = useMutation({ mutationFn: () => download(`${path}/export`, `${run}.jsonl`) });
+  const save = usePress({ mutationFn: () => download(`${path}/export`, `${run}.jsonl`) });
   return (
     <Asked query={details}>
       {(found) => (
@@ -77,7 +77,7 @@ export function RunPage({ run }: { run: string }) {
           <p>
             <Link to={"/runs" as string}>{say("back")}</Link>
           </p>
-          <h1>{cut(told(found.question), 160).text || run}</h1>
+          <h1>{brief(found.question, 160) || run}</h1>
           <p>
             <StateText state={found.status} /> {found.stop_reason && say("reason", { reason: told(found.stop_reason) })}
           </p>
@@ -91,13 +91,8 @@ export function RunPage({ run }: { run: string }) {
           </p>
           <div className="buttons">
             {found.ended === null && (
-              <button type="button" onClick={() => act.mutate("cancel")}>
+              <button type="button" onClick={() => cancel.mutate()}>
                 {say("cancel")}
-              </button>
-            )}
-            {found.status === "interrupted" && (
-              <button type="button" className="primary" onClick={() => act.mutate("resume")}>
-                {say("resume")}
               </button>
             )}
             {(found.kind === "agent" || found.kind === "workflow") && (
@@ -108,9 +103,10 @@ export function RunPage({ run }: { run: string }) {
             <button type="button" onClick={() => save.mutate()}>
               {say("export")}
             </button>
+            {found.status === "interrupted" && <Resume run={run} />}
           </div>
           {isBranching && <Branch run={found} entries={followed.entries} />}
-          {[act.error, save.error].filter(Boolean).map((error, place) => (
+          {[cancel.error, save.error].filter(Boolean).map((error, place) => (
             <Failure key={place} error={error} />
           ))}
           <Waterfall run={run} entries={followed.entries.length} />
@@ -133,12 +129,12 @@ function Branch({ run, entries }: { run: RunDetails; entries: readonly RunEvent[
   const points = branchPoints(entries);
   const point = points.find((each) => each.at === at);
   const before = at === 0 ? run.question : (point?.result ?? "");
-  const fork = useMutation({
+  const fork = usePress({
     mutationFn: () => {
       const other = text !== undefined && text !== before ? { [at === 0 ? "question" : "result"]: text } : {};
       return ask<{ id: string }>("POST", `/v1/runs/${encodeURIComponent(run.id)}/fork`, { body: { at, ...other }, once: once() });
     },
-    onSuccess: (made) => navigate({ to: `/runs/${made.id}` as string }),
+    then: (made) => navigate({ to: `/runs/${made.id}` as string }),
   });
   return (
     <form

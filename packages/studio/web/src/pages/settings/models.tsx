@@ -1,5 +1,5 @@
 // The models of this tenant: connect one, test it, choose which one answers by default.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
 import { ask, once } from "../../core/api";
@@ -8,6 +8,7 @@ import { told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
 import type { Connections } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
+import { usePress } from "../../parts/press";
 
 const TEXTS = dictionary(
   {
@@ -63,7 +64,7 @@ export function Models() {
   const say = useText(TEXTS);
   const known = useQueryClient();
   const connections = useConnections();
-  const remove = useMutation({
+  const remove = usePress({
     mutationFn: (name: string) => ask("DELETE", `/v1/connections/${encodeURIComponent(name)}`),
     onSuccess: () => known.invalidateQueries({ queryKey: ["connections"] }),
   });
@@ -109,16 +110,16 @@ function ConnectForm(props: { known: Connections; onConnected: (() => void) | un
     ...(given.key ? { key: given.key } : {}),
     model: given.model,
   };
-  const test = useMutation({
+  const test = usePress({
     mutationFn: () => ask<{ outcome: Outcome }>("POST", "/v1/connections/test", { body, once: once() }),
   });
-  const keep = useMutation({
-    mutationFn: () => ask("PUT", `/v1/connections/${isOther ? "own" : given.provider}`, { body: { ...body, default: true } }),
-    onSuccess: async () => {
-      setGiven({ ...given, key: "" });
+  const keep = usePress({
+    mutationFn: (sent: typeof given) => ask("PUT", `/v1/connections/${sent.provider || "own"}`, { body: { ...body, default: true } }),
+    onSuccess: async (_, sent) => {
+      setGiven((typed) => (typed.key === sent.key ? { ...typed, key: "" } : typed));
       await queries.invalidateQueries();
-      props.onConnected?.();
     },
+    then: () => props.onConnected?.(),
   });
   const set = (more: Partial<typeof given>) => {
     test.reset();
@@ -173,10 +174,10 @@ function ConnectForm(props: { known: Connections; onConnected: (() => void) | un
         <input required placeholder={say("modelHint")} value={given.model} onChange={(event) => set({ model: event.target.value })} />
       </label>
       <div className="buttons">
-        <button type="submit" disabled={test.isPending}>
+        <button type="submit" aria-disabled={test.isPending}>
           {say("test")}
         </button>
-        <button type="button" className="primary" disabled={!given.model || keep.isPending} onClick={() => keep.mutate()}>
+        <button type="button" className="primary" disabled={!given.model} aria-disabled={keep.isPending} onClick={() => keep.mutate(given)}>
           {say("use")}
         </button>
         {props.more}

@@ -1,6 +1,6 @@
 // What a person sets: language and theme; and for administrators keys, secrets and connected models.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 
 import { useSession } from "../../app";
 import { ask } from "../../core/api";
@@ -9,6 +9,7 @@ import { told, time } from "../../core/shown";
 import { COMMON } from "../../core/texts";
 import type { Key, Part, Secret } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
+import { usePress } from "../../parts/press";
 import { Models } from "./models";
 import { page } from "./page";
 
@@ -128,21 +129,27 @@ function Keys() {
   const [isNew, setNew] = useState(false);
   const [given, setGiven] = useState({ id: "", user: "", days: "" });
   const [scopes, setScopes] = useState<readonly string[]>(["runs", "tools"]);
+  const now = useRef(given);
+  useEffect(() => {
+    now.current = given;
+  });
   const mine = useSession().data?.scopes ?? [];
   const keys = useQuery({ queryKey: ["keys"], queryFn: ({ signal }) => ask<Part<Key>>("GET", "/v1/keys", { signal }) });
   const refresh = () => known.invalidateQueries({ queryKey: ["keys"] });
-  const make = useMutation({
-    mutationFn: () =>
+  const make = usePress({
+    mutationFn: ({ id, user, days }: typeof given) =>
       ask<{ key: string }>("POST", "/v1/keys", {
-        body: { id: given.id, user: given.user, scopes, ...(given.days && { expires_at: Date.now() / 1000 + Number(given.days) * 86_400 }) },
+        body: { id, user, scopes, ...(days && { expires_at: Date.now() / 1000 + Number(days) * 86_400 }) },
       }),
-    onSuccess: () => {
-      setNew(false);
-      setGiven({ id: "", user: "", days: "" });
+    onSuccess: (_, sent) => {
+      if (now.current === sent) {
+        setNew(false);
+        setGiven({ id: "", user: "", days: "" });
+      }
       return refresh();
     },
   });
-  const revoke = useMutation({
+  const revoke = usePress({
     mutationFn: (id: string) => ask("DELETE", `/v1/keys/${encodeURIComponent(id)}`),
     onSuccess: refresh,
   });
@@ -194,7 +201,7 @@ function Keys() {
         <form
           onSubmit={(event: FormEvent) => {
             event.preventDefault();
-            make.mutate();
+            make.mutate(given);
           }}
         >
           {(["id", "user"] as const).map((name) => (
@@ -221,7 +228,7 @@ function Keys() {
             ))}
           </fieldset>
           <div className="buttons">
-            <button type="submit" className="primary" disabled={make.isPending}>
+            <button type="submit" className="primary" aria-disabled={make.isPending}>
               {say("newKey")}
             </button>
             <button type="button" onClick={() => setNew(false)}>
@@ -248,15 +255,15 @@ function Secrets() {
   const [value, setValue] = useState("");
   const secrets = useQuery({ queryKey: ["secrets"], queryFn: ({ signal }) => ask<Part<Secret>>("GET", "/v1/secrets", { signal }) });
   const refresh = () => known.invalidateQueries({ queryKey: ["secrets"] });
-  const set = useMutation({
-    mutationFn: () => ask("PUT", `/v1/secrets/${encodeURIComponent(name)}`, { body: { value } }),
-    onSuccess: () => {
-      setName("");
-      setValue("");
+  const set = usePress({
+    mutationFn: (given: { name: string; value: string }) => ask("PUT", `/v1/secrets/${encodeURIComponent(given.name)}`, { body: { value: given.value } }),
+    onSuccess: (_, given) => {
+      setName((typed) => (typed === given.name ? "" : typed)); // the next one may be typed already
+      setValue((typed) => (typed === given.value ? "" : typed));
       return refresh();
     },
   });
-  const remove = useMutation({
+  const remove = usePress({
     mutationFn: (each: string) => ask("DELETE", `/v1/secrets/${encodeURIComponent(each)}`),
     onSuccess: refresh,
   });
@@ -280,7 +287,7 @@ function Secrets() {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          set.mutate();
+          set.mutate({ name, value });
         }}
       >
         <label>

@@ -1,5 +1,5 @@
 // A new tool: something is pasted, read, looked at, and kept as a draft.
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
@@ -8,7 +8,9 @@ import { useText } from "../../core/language";
 import { told } from "../../core/shown";
 import type { Draft, ReadPasted } from "../../core/types";
 import { Failure } from "../../parts/failure";
+import { usePress } from "../../parts/press";
 import { Value } from "../../parts/values";
+import { SERVER } from "./servers";
 import { TEXTS } from "./texts";
 
 type Item = ReadPasted["items"][number];
@@ -16,7 +18,7 @@ type Item = ReadPasted["items"][number];
 export function NewTool() {
   const say = useText(TEXTS);
   const [text, setText] = useState("");
-  const read = useMutation({ mutationFn: () => ask<ReadPasted>("POST", "/v1/definitions/read", { body: { text } }) });
+  const read = usePress({ mutationFn: () => ask<ReadPasted>("POST", "/v1/definitions/read", { body: { text } }) });
   return (
     <div className="card">
       <form
@@ -53,14 +55,12 @@ function Understood({ item }: { item: Item }) {
   const known = useQueryClient();
   const navigate = useNavigate();
   const [name, setName] = useState(item.name);
-  const create = useMutation({
-    mutationFn: () => ask<Draft>("POST", `/v1/tools/${encodeURIComponent(name)}/draft`, { body: { text: named(item, name), revision: 0 } }),
-    onSuccess: (made) => {
-      void known.invalidateQueries({ queryKey: ["tools"] });
-      return navigate({ to: `/tools/${encodeURIComponent(made.name)}` as string });
-    },
+  const create = usePress({
+    mutationFn: () => ask<Draft>("POST", `/v1/${item.kind}s/${encodeURIComponent(name)}/draft`, { body: { text: named(item, name), revision: 0 } }),
+    onSuccess: () => void known.invalidateQueries({ queryKey: [`${item.kind}s`] }),
+    then: (made) => navigate({ to: `/tools/${encodeURIComponent(`${item.kind === "server" ? SERVER : ""}${made.name}`)}` as string }),
   });
-  if (item.kind !== "tool") return <p>{say("elsewhere", { kind: item.kind, name: told(item.name) })}</p>;
+  if (item.kind !== "tool" && item.kind !== "server") return <p>{say("elsewhere", { kind: item.kind, name: told(item.name) })}</p>;
   return (
     <form
       onSubmit={(event) => {

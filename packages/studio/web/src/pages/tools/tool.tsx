@@ -1,5 +1,5 @@
 // One tool: what it declares, tried with a form, published, and its versions.
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 
@@ -13,10 +13,11 @@ import { told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
 import { turn } from "../../core/turns";
 import type { CallAnswer, CallWaits, ToolSchema } from "../../core/types";
-import { DraftState, InUse, Release, showLine, Source } from "../../parts/definition";
+import { DraftState, InUse, Release, Shadowed, showLine, Source } from "../../parts/definition";
 import { useDraft, type Writing } from "../../parts/draft";
 import { Failure } from "../../parts/failure";
 import { Form, read, type FormSchema, type Values } from "../../parts/form";
+import { usePress } from "../../parts/press";
 import { StateText, Value } from "../../parts/values";
 import { TurnView } from "../../parts/turn";
 import { TEXTS } from "./texts";
@@ -44,6 +45,7 @@ export function ToolPage({ name }: { name: string }) {
       {tool.data?.description && <p>{told(tool.data.description)}</p>}
       {tool.data && tool.data.version > 0 && <InUse number={tool.data.version} />}
       {isOfSettings && <p className="hint">{say("notOwn")}</p>}
+      {isOfSettings && <Shadowed path={path} />}
       {draft.isPending && <p className="hint">{common("loading")}</p>}
       {!tool.data && !isOwn && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : <p>{common("gone")}</p>)}
       {isOwn && <Editor name={name} path={path} draft={draft} inUse={tool.data?.version ?? 0} />}
@@ -71,7 +73,7 @@ function Try({ path, draft, schema }: { path: string; draft: Writing | undefined
   const say = useText(TEXTS);
   const [values, setValues] = useState<Values>({});
   const [written, setWritten] = useState("{}");
-  const tried = useMutation({
+  const tried = usePress({
     mutationFn: () => {
       const given = schema ? Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "")) : read(written, {});
       const body = draft ? { revision: draft.revision, arguments: given } : { arguments: given };

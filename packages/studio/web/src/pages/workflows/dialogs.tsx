@@ -1,46 +1,12 @@
 // The dialogs of the canvas: each asks one thing and does it.
 import { Combobox, ComboboxItem, ComboboxList, useComboboxStore } from "@ariakit/react";
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useState, type KeyboardEvent } from "react";
 
 import { NODE_TYPES } from "../../core/flow/types";
 import { useText } from "../../core/language";
 import { told } from "../../core/shown";
-import { COMMON } from "../../core/texts";
+import { Dialog } from "../../parts/dialog";
 import { TEXTS } from "./texts";
-
-/** A modal dialog with a name; Escape and Cancel leave it. */
-export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
-  const common = useText(COMMON);
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const shown = dialog.current;
-    const before = document.activeElement;
-    shown?.showModal();
-    return () => {
-      shown?.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
-    };
-  }, []);
-  return (
-    <dialog
-      ref={dialog}
-      aria-label={title}
-      className="ask"
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-    >
-      <h2>{title}</h2>
-      {children}
-      <div className="buttons">
-        <button type="button" onClick={onClose}>
-          {common("cancel")}
-        </button>
-      </div>
-    </dialog>
-  );
-}
 
 export interface Option {
   value: string;

@@ -23,7 +23,6 @@ export interface Editing {
 
 export function useEditing(draft: Writing): Editing {
   const [history, setHistory] = useState(NO_HISTORY);
-  const [isTyping, setTyping] = useState(false);
   const text = draft.text ?? "";
   const now = useRef({ text, history });
   now.current = { text, history };
@@ -39,14 +38,14 @@ export function useEditing(draft: Writing): Editing {
   return {
     text,
     flow,
-    isTyping,
-    typing: setTyping,
-    canUndo: history.before.length > 0,
-    canRedo: history.after.length > 0,
+    isTyping: draft.isTyping,
+    typing: draft.typing,
+    canUndo: history.done.length > 0,
+    canRedo: history.undone.length > 0,
     change: (edit, group = "") => {
       const before = now.current.text;
       const next = edit(before);
-      if (next !== before) put(next, noted(now.current.history, before, group));
+      if (next !== before) put(next, noted(now.current.history, before, next, group));
     },
     undo: () => step(undone(now.current.history, now.current.text)),
     redo: () => step(redone(now.current.history, now.current.text)),

@@ -85,8 +85,9 @@ export function TextField(props: {
   }
   const target: TextTarget = {
     insert: (text) => {
-      const place = field.current?.selectionStart ?? typed.length;
-      type(typed.slice(0, place) + text + typed.slice(field.current?.selectionEnd ?? place));
+      const now = field.current?.value ?? typed; // more may have been typed since this was noted
+      const place = field.current?.selectionStart ?? now.length;
+      type(now.slice(0, place) + text + now.slice(field.current?.selectionEnd ?? place));
       put.current();
       field.current?.focus();
     },

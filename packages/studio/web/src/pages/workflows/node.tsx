@@ -4,11 +4,13 @@ import { useRef, useState } from "react";
 
 import { ask, orNull } from "../../core/api";
 import { type Flow, type FlowEdge, type FlowNode, nameOf, renamed, withField, withoutEdge } from "../../core/flow/document";
+import { type KeptLine, withoutLine } from "../../core/flow/report";
 import type { NodeState } from "../../core/flow/states";
 import { type FieldSchema, isObject, typeOf } from "../../core/flow/types";
 import { useText } from "../../core/language";
 import { told } from "../../core/shown";
 import type { Agent, Part, Tool, ToolSchema, WorkflowLine } from "../../core/types";
+import { useModels } from "../../parts/models";
 import { StateText, Value } from "../../parts/values";
 import type { Editing } from "./editing";
 import { TextField, type TextTarget } from "./fields";
@@ -23,12 +25,13 @@ interface Given {
   /** Undefined where the node can only be looked at. */
   editing: Editing | undefined;
   state: NodeState | undefined;
+  report: readonly KeptLine[];
   onRenamed: (path: string) => void;
   onInsert: (edge: FlowEdge) => void;
   onWish: (wish: Wish, target?: TextTarget) => void;
 }
 
-export function NodeForm({ flow, node, editing, state, onRenamed, onInsert, onWish }: Given) {
+export function NodeForm({ flow, node, editing, state, report, onRenamed, onInsert, onWish }: Given) {
   const say = useText(TEXTS);
   const words = useStateWords();
   const target = useRef<TextTarget>(undefined);
@@ -45,6 +48,7 @@ export function NodeForm({ flow, node, editing, state, onRenamed, onInsert, onWi
         {say("type", { type: told(node.type) })}
         {state && ` · ${words(state)}`}
       </p>
+      <FromImport lines={report.filter((each) => each.node === node.name)} editing={editing} />
       <NameField {...given} onRenamed={onRenamed} />
       {own.map(([name, schema]) => (
         <OneField key={name} {...given} place={[name]} schema={schema} isRequired={type?.required.includes(name) ?? false} />
@@ -86,6 +90,34 @@ export function NodeForm({ flow, node, editing, state, onRenamed, onInsert, onWi
       )}
       {state && <Came state={state} />}
     </aside>
+  );
+}
+
+/** What an import says of this node: a line goes once a person has seen to it. */
+function FromImport({ lines, editing }: { lines: readonly KeptLine[]; editing: Editing | undefined }) {
+  const say = useText(TEXTS);
+  if (!lines.length) return null;
+  return (
+    <>
+      <h3>{say("import")}</h3>
+      <ul aria-label={say("import")} className="lines">
+        {lines.map((each) => {
+          const text = `${each.field}: ${each.message}`;
+          return (
+            <li key={each.line}>
+              <span>
+                <strong>{say(`line_${each.status}`)}</strong> {told(text)}
+              </span>
+              {editing && (
+                <button type="button" className="quiet" aria-description={told(text)} onClick={() => editing.change((whole) => withoutLine(whole, each))}>
+                  {say("seenTo")}
+                </button>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </>
   );
 }
 
@@ -197,11 +229,14 @@ function OneField(given: Form & { place: string[]; schema: FieldSchema; isRequir
 function useNames(type: string, place: readonly string[]): string[] | undefined {
   const field = place.length === 1 ? place[0] : undefined;
   const what = field === "tool" ? "tools" : field === "agent" && type === "agent" ? "agents" : field === "workflow" ? "workflows" : undefined;
+  const isModel = field === "model";
+  const models = useModels(isModel);
   const found = useQuery({
     queryKey: [what ?? "none", "names"],
     queryFn: ({ signal }) => ask<Part<Tool | Agent | WorkflowLine>>("GET", `/v1/${what}`, { signal, query: { limit: 100 } }),
     enabled: what !== undefined,
   });
+  if (isModel) return models.data ?? [];
   return what && (found.data?.items.map((each) => each.name) ?? []);
 }
 
@@ -209,9 +244,11 @@ function useNames(type: string, place: readonly string[]): string[] | undefined 
 function Arguments(given: Form) {
   const { node } = given;
   const called = String(node.value["tool"] ?? node.value["workflow"] ?? "");
+  const [, name = called, version] = /^([^@]*)@(\d+)$/.exec(called) ?? [];
   const tool = useQuery({
     queryKey: ["tool", called],
-    queryFn: ({ signal }) => ask<ToolSchema>("GET", `/v1/tools/${encodeURIComponent(called)}`, { signal }).catch(orNull),
+    queryFn: ({ signal }) =>
+      ask<ToolSchema>("GET", `/v1/tools/${encodeURIComponent(name)}`, { signal, ...(version && node.value["tool"] ? { query: { version } } : {}) }).catch(orNull),
     enabled: called !== "",
     retry: false,
   });

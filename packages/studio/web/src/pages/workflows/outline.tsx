@@ -2,9 +2,10 @@
 import { Composite, CompositeItem, CompositeProvider } from "@ariakit/react";
 
 import type { Flow, FlowNode } from "../../core/flow/document";
+import type { KeptLine } from "../../core/flow/report";
 import type { NodeState } from "../../core/flow/states";
 import { useText } from "../../core/language";
-import { cut, span, told } from "../../core/shown";
+import { brief, span, told } from "../../core/shown";
 import { COMMON, stateKey } from "../../core/texts";
 import { TEXTS } from "./texts";
 
@@ -12,12 +13,16 @@ interface Given {
   flow: Flow;
   states: ReadonlyMap<string, NodeState>;
   chosen: string;
+  /** Those that are chosen together with it, too. */
+  marked: readonly string[];
+  report: readonly KeptLine[];
   onChoose: (path: string) => void;
   /** The node is to be worked on: its form gets the focus. */
   onOpen: (path: string) => void;
+  onMark: (path: string) => void;
 }
 
-export function Outline({ flow, states, chosen, onChoose, onOpen }: Given) {
+export function Outline({ flow, states, chosen, marked, report, onChoose, onOpen, onMark }: Given) {
   const say = useText(TEXTS);
   const levels = new Map<string, number>();
   return (
@@ -25,11 +30,11 @@ export function Outline({ flow, states, chosen, onChoose, onOpen }: Given) {
       <h2>{say("outline")}</h2>
       {flow.nodes.length === 0 && <p className="hint">{say("noNodes")}</p>}
       <CompositeProvider orientation="vertical" activeId={chosen ? idOf(chosen) : null} setActiveId={(id) => id && onChoose(pathOf(id))}>
-        <Composite role="tree" aria-label={say("outline")} className="tree">
+        <Composite role="tree" aria-label={say("outline")} aria-description={say("outlineKeys")} aria-multiselectable className="tree">
           {flow.nodes.map((node) => {
             const level = (levels.get(node.parent) ?? 0) + 1;
             levels.set(node.path, level);
-            return <Item key={node.path} node={node} level={level} state={states.get(node.path)} isChosen={node.path === chosen} onOpen={onOpen} />;
+            return <Item key={node.path} node={node} level={level} state={states.get(node.path)} isChosen={node.path === chosen || marked.includes(node.path)} open={report.filter((each) => each.status === "open" && each.node === node.name).length} onOpen={onOpen} onMark={onMark} />;
           })}
         </Composite>
       </CompositeProvider>
@@ -52,13 +57,17 @@ interface Line {
   level: number;
   state: NodeState | undefined;
   isChosen: boolean;
+  /** How many things of an import are still open here. */
+  open: number;
   onOpen: (path: string) => void;
+  onMark: (path: string) => void;
 }
 
-function Item({ node, level, state, isChosen, onOpen }: Line) {
+function Item({ node, level, state, isChosen, open, onOpen, onMark }: Line) {
+  const say = useText(TEXTS);
   const words = useStateWords();
-  const title = typeof node.value["title"] === "string" ? cut(told(node.value["title"]), 60).text : "";
-  const said = [told(node.name), told(node.type), title, state ? words(state) : ""].filter(Boolean).join(", ");
+  const title = typeof node.value["title"] === "string" ? brief(node.value["title"], 60) : "";
+  const said = [told(node.name), told(node.type), title, open ? say("openCount", { count: open }) : "", state ? words(state) : ""].filter(Boolean).join(", ");
   return (
     <CompositeItem
       id={idOf(node.path)}
@@ -69,10 +78,22 @@ function Item({ node, level, state, isChosen, onOpen }: Line) {
       aria-selected={isChosen}
       aria-expanded={node.isContainer ? true : undefined}
       data-level={level}
+      onClickCapture={(event) => {
+        if (!(event.ctrlKey || event.metaKey || event.shiftKey)) return;
+        event.stopPropagation();
+        event.preventDefault();
+        onMark(node.path);
+      }}
+      onKeyDownCapture={(event) => {
+        if (event.key !== " ") return;
+        event.stopPropagation();
+        event.preventDefault();
+        onMark(node.path);
+      }}
       onClick={(event) => event.detail === 0 && onOpen(node.path)} // by Enter, and not by the mouse
     >
       <span className="tool">{told(node.name)}</span>{" "}
-      <span className="hint">{told(node.type)}</span> {title && <span className="hint">{title}</span>}{" "}
+      <span className="hint">{told(node.type)}</span> {title && <span className="hint">{title}</span>} {open > 0 && <span className="warning">{say("openCount", { count: open })}</span>}{" "}
       {state && (
         <span className="state" data-state={state.state}>
           {words(state)}

@@ -1,5 +1,5 @@
 // Runs of a workflow: the dialog that begins one, the list of those there are, and what came of the one that is shown.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
@@ -14,11 +14,12 @@ import type { Timeline } from "../../core/spans";
 import { turn } from "../../core/turns";
 import type { Part, Run, RunDetails } from "../../core/types";
 import type { Writing } from "../../parts/draft";
+import { Dialog } from "../../parts/dialog";
 import { Failure } from "../../parts/failure";
 import { Form, type FormSchema, read, type Values } from "../../parts/form";
+import { usePress } from "../../parts/press";
 import { TurnView } from "../../parts/turn";
 import { StateText, Value } from "../../parts/values";
-import { Dialog } from "./dialogs";
 import { TEXTS } from "./texts";
 
 /** A run that is shown, and how each node stands in it. */
@@ -68,15 +69,15 @@ export function StartRun({ path, draft, inputs, only, pins, onBegun, onClose }: 
   const known = useQueryClient();
   const [values, setValues] = useState<Values>({});
   const [pinned, setPinned] = useState(JSON.stringify(pins, null, 2));
-  const begin = useMutation({
+  const begin = usePress({
     mutationFn: () => {
       const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
       const alone = only ? { only, pins: read(pinned, {}) } : {};
       const body = draft ? { revision: draft.revision, inputs: given, ...alone } : { inputs: given };
       return ask<Run>("POST", `${path}/${draft ? "try" : "run"}`, { body, once: once() });
     },
-    onSuccess: (run) => {
-      void known.invalidateQueries({ queryKey: ["runs"] });
+    onSuccess: () => void known.invalidateQueries({ queryKey: ["runs"] }),
+    then: (run) => {
       onBegun(run.id);
       onClose();
     },
@@ -87,7 +88,7 @@ export function StartRun({ path, draft, inputs, only, pins, onBegun, onClose }: 
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (isReady && !begin.isPending) begin.mutate();
+          if (isReady) begin.mutate();
         }}
       >
         <Form schema={inputs} values={values} onChange={setValues} />

@@ -1,27 +1,28 @@
 // One workflow: its outline, its canvas and the form of a node; run, published, and its versions.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
 import { parse, stringify } from "yaml";
 
-import { useAdministers } from "../../app";
+import { useBuilds } from "../../app";
 import { ask, orNull } from "../../core/api";
-import { type Flow, type FlowEdge, flowOf, type From, freeName, moved, nameOf, parentOf, type Place, withEdge, within, withNode, withNodeOn, withoutEdge, withoutNodes, withPlaces } from "../../core/flow/document";
-import { legalContainers, legalTargets, values } from "../../core/flow/graph";
+import { copied, type Flow, flowOf, moved, nameOf, parentOf, pasted, whyNotDrawn, withEdge, within, withoutEdge, withoutNodes, withPlaces } from "../../core/flow/document";
 import { boxes, placeOf } from "../../core/flow/layout";
-import { merged } from "../../core/flow/merge";
-import { isObject, newNode } from "../../core/flow/types";
+import { conflicts, merged } from "../../core/flow/merge";
+import { placeOfLine, reportOf } from "../../core/flow/report";
+import { isObject } from "../../core/flow/types";
 import { useText } from "../../core/language";
-import { cut, told } from "../../core/shown";
+import { told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
-import type { DefinitionProblem, WorkflowDetails } from "../../core/types";
-import { DraftState, InUse, Release, showLine, Source } from "../../parts/definition";
+import type { WorkflowDetails } from "../../core/types";
+import { DraftState, InUse, Release, Shadowed, type Told, useChecked } from "../../parts/definition";
 import { useDraft, type Writing } from "../../parts/draft";
 import { Failure } from "../../parts/failure";
 import { useFilters } from "../../parts/filters";
-import type { FormSchema, Values } from "../../parts/form";
-import { Canvas } from "./canvas";
-import { AddNode, Choose } from "./dialogs";
+import type { FormSchema } from "../../parts/form";
+import { tell } from "../../parts/status";
+import type { Asking } from "./asking";
+import { Canvas, NEW_NODE } from "./canvas";
 import { type Editing, useEditing } from "./editing";
 import type { TextTarget } from "./fields";
 import { NodeForm, type Wish } from "./node";
@@ -29,10 +30,14 @@ import { Outline } from "./outline";
 import { TEXTS } from "./texts";
 import { Runs, RunShown, type Shown, StartRun, useShown } from "./trial";
 
+const MERGING = { merged, conflicts };
+const Asked = lazy(() => import("./asking"));
+const Source = lazy(() => import("./source"));
+
 export default function WorkflowPage({ name }: { name: string }) {
   const say = useText(TEXTS);
   const common = useText(COMMON);
-  const builds = useAdministers();
+  const builds = useBuilds();
   const path = `/v1/workflows/${encodeURIComponent(name)}`;
   const workflow = useQuery({
     queryKey: ["workflow", name],
@@ -41,7 +46,7 @@ export default function WorkflowPage({ name }: { name: string }) {
   const isOfSettings = workflow.data?.version === 0; // then there is no draft of this name
   const published = workflow.data?.definition ?? undefined;
   const fallback = useMemo(() => (published ? stringify(JSON.parse(published), { lineWidth: 0 }) : undefined), [published]);
-  const draft = useDraft(path, builds && workflow.isSuccess && !isOfSettings, fallback, merged);
+  const draft = useDraft(path, builds && workflow.isSuccess && !isOfSettings, fallback, MERGING);
   const isOwn = draft.text !== undefined;
   if (workflow.isPending) return <p className="hint">{common("loading")}</p>;
   if (workflow.isError) return <Failure error={workflow.error} onRetry={() => void workflow.refetch()} />;
@@ -55,6 +60,7 @@ export default function WorkflowPage({ name }: { name: string }) {
       {workflow.data?.description && <p>{told(workflow.data.description)}</p>}
       {inUse > 0 && <InUse number={inUse} />}
       {isOfSettings && <p className="hint">{say("notOwn")}</p>}
+      {isOfSettings && <Shadowed path={path} />}
       {draft.isPending && <p className="hint">{common("loading")}</p>}
       {!workflow.data && !isOwn && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : <p>{common("gone")}</p>)}
       {isOwn && <Editor name={name} path={path} draft={draft} inUse={inUse} />}
@@ -94,20 +100,15 @@ function Drawn({ flow, shown }: { flow: Flow; shown: Shown }) {
   const [chosen, choose] = useState("");
   const node = flow.nodes.find((each) => each.path === chosen);
   const nothing = () => undefined;
+  const marked = chosen ? [chosen] : [];
   return (
     <div className="flow">
-      <Outline flow={flow} states={shown.states} chosen={chosen} onChoose={choose} onOpen={choose} />
-      <Canvas flow={flow} states={shown.states} chosen={chosen} isReadOnly onChoose={choose} onConnect={nothing} onAdd={nothing} onInsert={nothing} onDisconnect={nothing} onPlaces={nothing} onDelete={nothing} />
-      {node && <NodeForm key={node.path} flow={flow} node={node} editing={undefined} state={shown.states.get(chosen)} onRenamed={nothing} onInsert={nothing} onWish={nothing} />}
+      <Outline flow={flow} states={shown.states} chosen={chosen} marked={marked} report={[]} onChoose={choose} onOpen={choose} onMark={choose} />
+      <Canvas flow={flow} states={shown.states} chosen={chosen} marked={marked} report={[]} isReadOnly onMark={choose} onNew={nothing} onChoose={choose} onConnect={nothing} onAdd={nothing} onInsert={nothing} onDisconnect={nothing} onPlaces={nothing} onMove={nothing} onDelete={nothing} />
+      {node && <NodeForm key={node.path} flow={flow} node={node} editing={undefined} state={shown.states.get(chosen)} report={[]} onRenamed={nothing} onInsert={nothing} onWish={nothing} />}
     </div>
   );
 }
-
-type Asking =
-  | { what: "add"; parent: string; from?: From; at?: Place; edge?: FlowEdge }
-  | { what: "connect" | "move"; path: string }
-  | { what: "value"; path: string; target: TextTarget }
-  | { what: "run"; only: string };
 
 interface Edited {
   name: string;
@@ -116,10 +117,10 @@ interface Edited {
   inUse: number;
 }
 
-function Editor({ name, path, draft: written, inUse }: Edited) {
+function Editor({ name, path, draft, inUse }: Edited) {
   const say = useText(TEXTS);
-  const editing = useEditing(written);
-  const draft = editing.isTyping ? { ...written, isSaved: false } : written;
+  const common = useText(COMMON);
+  const editing = useEditing(draft);
   const { flow } = editing;
   const [chosen, setChosen] = useState("");
   const [form, setForm] = useState(0);
@@ -130,9 +131,9 @@ function Editor({ name, path, draft: written, inUse }: Edited) {
   };
   const [asking, ask_] = useState<Asking>();
   const [isSource, setSource] = useState(false);
+  const [line, setLine] = useState<{ line: number }>();
   const [only, setOnly] = useState("");
   const [filters, filter] = useFilters(["run"] as const);
-  const source = useRef<HTMLTextAreaElement>(null);
   const page = useRef<HTMLDivElement>(null);
   const run = filters.run ?? "";
   const all = useShown(run, flow);
@@ -145,14 +146,19 @@ function Editor({ name, path, draft: written, inUse }: Edited) {
   const isOther = differs && kept !== run;
   const old = useMemo(() => (isOther && shown.definition ? flowOf(shown.definition) : undefined), [isOther, shown.definition]);
   const node = flow?.nodes.find((each) => each.path === chosen);
-  const [jump, open] = useJump(page, flow, choose, (line) => {
+  const [jump, open] = useJump(page, flow, choose, (to) => {
     setSource(true);
-    requestAnimationFrame(() => showLine(source.current, line));
+    setLine({ line: to });
   });
+  const marks = useMarks(flow, chosen);
+  const checked = useChecked(path, draft).data;
+  const outputs = useMemo(() => new Map(checked?.nodes?.map((each) => [each.node, each.output])), [checked]);
+  const report = useMemo(() => reportOf(editing.text), [editing.text]);
+  const still = report.filter((each) => each.status === "open").map((each) => ({ ...each, place: placeOfLine(flow, each), message: say("stillOpen", { node: each.node, field: each.field, message: each.message }) }));
+  const clipboard = useClipboard(editing, marks.all, chosen, choose);
 
   function press(event: KeyboardEvent): void {
-    const isTyped = event.target instanceof HTMLElement && event.target.closest("input, textarea, select") !== null;
-    if (isTyped || !(event.ctrlKey || event.metaKey)) return;
+    if (isField(event.target, FIELDS) || !(event.ctrlKey || event.metaKey)) return;
     const key = event.key.toLowerCase();
     if (key === "z" && !event.shiftKey) editing.undo();
     else if (key === "y" || key === "z") editing.redo();
@@ -161,7 +167,7 @@ function Editor({ name, path, draft: written, inUse }: Edited) {
   }
 
   return (
-    <div ref={page} onKeyDown={press}>
+    <div ref={page} onKeyDown={press} {...clipboard}>
       <Toolbar editing={editing} isSource={isSource} onSource={() => setSource(!isSource)} onAsk={ask_} chosen={chosen} />
       {isOther && (
         <p className="fresh">
@@ -171,24 +177,37 @@ function Editor({ name, path, draft: written, inUse }: Edited) {
           </button>
         </p>
       )}
-      {!flow && <p className="hint">{say("onlySource")}</p>}
-      {(isSource || !flow) && <Source ref={source} label={say("definition")} draft={draft} />}
+      {!flow && <p className="hint">{say(whyNotDrawn(editing.text) ?? "unread")}</p>}
+      {(isSource || !flow) && (
+        <Suspense fallback={<p className="hint">{common("loading")}</p>}>
+          <Source label={say("definition")} help={say("sourceHint")} editing={editing} line={line} />
+        </Suspense>
+      )}
       {old && <Drawn flow={old} shown={shown} />}
       {flow && !old && (
         <div className="flow">
-          <Outline flow={flow} states={shown.states} chosen={chosen} onChoose={choose} onOpen={open} />
+          <Outline flow={flow} states={shown.states} chosen={chosen} marked={marks.all} report={report} onChoose={choose} onOpen={open} onMark={marks.toggle} />
           <Canvas
             flow={flow}
             states={shown.states}
             chosen={chosen}
+            marked={marks.all}
+            report={report}
             isReadOnly={false}
+            onMark={marks.toggle}
+            onNew={(parent, at) => ask_({ what: "add", parent, ...(parent ? {} : { at }) })}
             onChoose={choose}
             onConnect={(from, target) => editing.change((text) => withEdge(text, parentOf(target), from, target))}
             onAdd={(from, at) => ask_({ what: "add", parent: parentOf(from.source), from, ...(parentOf(from.source) ? {} : { at }) })}
             onInsert={(edge) => ask_({ what: "add", parent: edge.parent, edge })}
             onDisconnect={(edge) => editing.change((text) => withoutEdge(text, edge))}
             onPlaces={(places) => editing.change((text) => withPlaces(text, places), `places ${[...places.keys()].join()}`)}
-            onDelete={(each) => editing.change((text) => withoutNodes(text, [each]))}
+            onMove={(path, into, at) => {
+              const there = within(into, nameOf(path));
+              editing.change((text) => withPlaces(moved(text, path, into), new Map([[there, at]])));
+              choose(there);
+            }}
+            onDelete={() => editing.change((text) => withoutNodes(text, marks.all))}
           />
           {node ? (
             <NodeForm
@@ -197,6 +216,7 @@ function Editor({ name, path, draft: written, inUse }: Edited) {
               node={node}
               editing={editing}
               state={shown.states.get(node.path)}
+              report={report}
               onRenamed={setChosen}
               onInsert={(edge) => ask_({ what: "add", parent: edge.parent, edge })}
               onWish={(wish, target) => wished(wish, node.path, editing, ask_, choose, target)}
@@ -211,7 +231,7 @@ function Editor({ name, path, draft: written, inUse }: Edited) {
       )}
       <section className="card">
         <DraftState draft={draft} />
-        <Release kind="workflows" name={name} path={path} draft={draft} inUse={inUse} onJump={jump}>
+        <Release kind="workflows" name={name} path={path} draft={draft} inUse={inUse} more={still} onJump={jump}>
           <Export name={name} text={editing.text} />
         </Release>
       </section>
@@ -225,6 +245,7 @@ function Editor({ name, path, draft: written, inUse }: Edited) {
         }}
       />
       {asking && flow && (
+        <Suspense>
         <Asked
           asking={asking}
           flow={flow}
@@ -232,6 +253,7 @@ function Editor({ name, path, draft: written, inUse }: Edited) {
           path={path}
           draft={draft}
           states={all.states}
+          outputs={outputs}
           onChoose={open}
           onBegun={(each, node) => {
             setOnly(node);
@@ -239,6 +261,7 @@ function Editor({ name, path, draft: written, inUse }: Edited) {
           }}
           onClose={() => ask_(undefined)}
         />
+        </Suspense>
       )}
     </div>
   );
@@ -279,7 +302,7 @@ function Toolbar({ editing, chosen, isSource, onSource, onAsk }: Tools) {
   return (
     <div className="buttons tools-of-flow">
       {flow && (
-        <button type="button" onClick={() => onAsk({ what: "add", parent: node?.parent ?? "" })}>
+        <button type="button" draggable onDragStart={(event) => event.dataTransfer.setData(NEW_NODE, "")} onClick={() => onAsk({ what: "add", parent: node?.parent ?? "" })}>
           {say("addNode")}
         </button>
       )}
@@ -304,85 +327,49 @@ function Toolbar({ editing, chosen, isSource, onSource, onAsk }: Tools) {
   );
 }
 
-interface AskedOf {
-  asking: Asking;
-  flow: Flow;
-  editing: Editing;
-  path: string;
-  draft: Writing;
-  states: Shown["states"];
-  onChoose: (path: string) => void;
-  onBegun: (run: string, only: string) => void;
-  onClose: () => void;
+/** The nodes that are copied or taken away together: the chosen one, and those that were marked since it was chosen. */
+function useMarks(flow: Flow | undefined, chosen: string) {
+  const [more, setMore] = useState<{ chosen: string; paths: readonly string[] }>({ chosen: "", paths: [] });
+  const paths = more.chosen === chosen ? more.paths : [];
+  const all = useMemo(() => flow?.nodes.map((each) => each.path).filter((each) => each === chosen || paths.includes(each)) ?? [], [flow, chosen, paths.join("\n")]);
+  const toggle = (path: string) => setMore({ chosen, paths: paths.includes(path) ? paths.filter((each) => each !== path) : [...paths, path] });
+  return { all, toggle };
 }
 
-/** The dialog that is open. */
-function Asked({ asking, flow, editing, path, draft, states, onChoose, onBegun, onClose }: AskedOf) {
+/** Copy, cut and paste of nodes, also as text for other places. In a field they are about its text. */
+function useClipboard(editing: Editing, paths: readonly string[], chosen: string, choose: (path: string) => void) {
   const say = useText(TEXTS);
-  if (asking.what === "run") {
-    const { only } = asking;
-    const given = only ? { ...flow.inputs, required: [] } : flow.inputs;
-    return (
-      <StartRun path={path} draft={draft} inputs={given as FormSchema} only={only} pins={only ? pinsFor(flow, only, states) : {}} onBegun={(run) => onBegun(run, only)} onClose={onClose} />
-    );
-  }
-  if (asking.what === "add") {
-    const add = (type: string) => {
-      const name = freeName(flow, type);
-      const { parent, edge, from, at } = asking;
-      editing.change((text) => (edge ? withNodeOn(text, edge, name, newNode(type)) : withNode(text, parent, name, newNode(type), { ...(from ? { from } : {}), ...(at ? { at } : {}) })));
-      onChoose(within(parent, name));
-      onClose();
-    };
-    return <AddNode isInside={asking.parent !== ""} onChoose={add} onClose={onClose} />;
-  }
-  if (asking.what === "value") {
-    const options = values(flow, asking.path).map((value) => ({ value, label: value, note: lastValue(value, flow, states) }));
-    return (
-      <Choose
-        title={say("insertValue")}
-        search={say("insertValue")}
-        none={say("noValues")}
-        options={options}
-        onChoose={(value) => {
-          onClose();
-          requestAnimationFrame(() => asking.target.insert(`\${${value}}`));
-        }}
-        onClose={onClose}
-      />
-    );
-  }
-  const node = flow.nodes.find((each) => each.path === asking.path);
-  if (!node) return null;
-  if (asking.what === "move") {
-    const move = (into: string) => {
-      editing.change((text) => moved(text, node.path, into));
-      onChoose(within(into, node.name));
-      onClose();
-    };
-    const options = legalContainers(flow, node.path).map((each) => ({ value: each, label: each || say("outside") }));
-    return <Choose title={say("moveInto")} search={say("searchNodes")} none={say("noContainers")} options={options} onChoose={move} onClose={onClose} />;
-  }
-  const options = node.ports.flatMap((port) =>
-    legalTargets(flow, node.path, port).map((each) => ({
-      value: JSON.stringify([port, each.path]),
-      label: node.ports.length > 1 ? say("toPort", { port, name: each.name }) : each.name,
-    })),
-  );
-  return (
-    <Choose
-      title={say("connect")}
-      search={say("searchNodes")}
-      none={say("noTargets")}
-      options={options}
-      onChoose={(value) => {
-        const [port, target] = JSON.parse(value) as [string, string];
-        editing.change((text) => withEdge(text, node.parent, { source: node.path, port }, target));
-        onClose();
-      }}
-      onClose={onClose}
-    />
-  );
+  const copy = (event: ClipboardEvent): boolean => {
+    if (isField(event.target, TEXT_FIELDS) || !editing.flow || !paths.length || getSelection()?.toString()) return false;
+    event.preventDefault();
+    event.clipboardData.setData("text/plain", copied(editing.flow, paths));
+    tell(say("copied", { names: paths.map((each) => told(nameOf(each))).join(", ") }));
+    return true;
+  };
+  return {
+    onCopy: copy,
+    onCut: (event: ClipboardEvent) => {
+      if (copy(event)) editing.change((text) => withoutNodes(text, paths));
+    },
+    onPaste: (event: ClipboardEvent) => {
+      if (isField(event.target, TEXT_FIELDS) || !editing.flow) return;
+      event.preventDefault();
+      const parent = editing.flow.nodes.some((each) => each.path === chosen) ? parentOf(chosen) : "";
+      const found = pasted(editing.text, parent, event.clipboardData.getData("text/plain"));
+      if (!found) return tell(say("notPasted"));
+      editing.change(() => found.text);
+      choose(within(parent, found.names[0] ?? ""));
+      tell(say("pasted", { names: found.names.map(told).join(", ") }));
+    },
+  };
+}
+
+const FIELDS = "input, textarea, select, dialog";
+/** With the source, whose undo is that of the whole page. */
+const TEXT_FIELDS = `${FIELDS}, .source`;
+
+function isField(target: EventTarget, fields: string): boolean {
+  return target instanceof HTMLElement && target.closest(fields) !== null;
 }
 
 /** The states of a run of one node, which stands at its own path on the canvas. */
@@ -391,34 +378,10 @@ function alone(shown: Shown, only: string): Shown {
   return { ...shown, states: new Map(found && found.passes ? [[only, found]] : []) };
 }
 
-/** What a value was in the run that is shown. */
-function lastValue(value: string, flow: Flow, states: Shown["states"]): string {
-  const [name, field] = value.split(".");
-  const node = flow.nodes.find((each) => each.name === name);
-  const came = node ? states.get(node.path)?.came : undefined;
-  const found = isObject(came) && field && Object.hasOwn(came, field) ? came[field] : field === "output" ? came : undefined;
-  return found === undefined || found === null ? "" : cut(told(found), 80).text;
-}
-
-/** The beginning of the pins: what the nodes before gave in the run that is shown, and null where they gave nothing. */
-function pinsFor(flow: Flow, path: string, states: Shown["states"]): Values {
-  const spoken = JSON.stringify(flow.nodes.find((each) => each.path === path)?.value ?? {});
-  const found = new Map<string, Map<string, unknown>>();
-  for (const value of values(flow, path)) {
-    const [name = "", field = ""] = value.split(".");
-    if (name === "inputs" || !new RegExp(`\\b${name}\\b`).test(spoken) || (field && !spoken.includes(value))) continue;
-    const node = flow.nodes.find((each) => each.name === name);
-    const came = node ? states.get(node.path)?.came : null;
-    const known = isObject(came) && Object.hasOwn(came, field) ? came[field] : came;
-    found.set(name, (found.get(name) ?? new Map<string, unknown>()).set(field, known ?? null));
-  }
-  return Object.fromEntries([...found].map(([name, fields]) => [name, fields.has("") ? fields.get("") : Object.fromEntries(fields)]));
-}
-
 /** Whether a text means what a run began with: positions and comments do not count. */
 function isSameDefinition(definition: string, text: string): boolean {
   try {
-    const value: unknown = parse(text, { maxAliasCount: 100 });
+    const value: unknown = parse(text, { maxAliasCount: 0 });
     if (!isObject(value)) return false;
     const { view: _, ...rest } = value;
     return JSON.stringify(rest) === JSON.stringify(JSON.parse(definition));
@@ -441,7 +404,7 @@ function useJump(page: { current: HTMLElement | null }, flow: Flow | undefined, 
     choose(path);
     want({ path, field });
   };
-  const jump = ({ place, line }: DefinitionProblem) => {
+  const jump = ({ place, line }: Told) => {
     const parts = place.split(".");
     const names: string[] = [];
     while (parts[0] === "nodes" && parts[1] !== undefined) names.push(...parts.splice(0, 2).slice(1));

@@ -1,17 +1,18 @@
 // The workflows that a person may run: a list with search, a new one by its name, and one workflow in full.
-import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 
-import { useAdministers } from "../../app";
+import { useBuilds } from "../../app";
 import { ask } from "../../core/api";
 import { newWorkflow, type Template, TEMPLATES } from "../../core/flow/templates";
 import { useText } from "../../core/language";
-import { cut, told } from "../../core/shown";
+import { brief, told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
-import type { Draft, Part, WorkflowLine } from "../../core/types";
-import { Asked, Failure } from "../../parts/failure";
-import { Filters, TextFilter, useFilters } from "../../parts/filters";
+import type { Draft, WorkflowLine } from "../../core/types";
+import { FileButton, useDropping } from "../../parts/files";
+import { useFilters } from "../../parts/filters";
+import { ListPage, NewByName, useList } from "../../parts/list";
+import { Import } from "./import";
 import { page } from "./page";
 import { TEXTS } from "./texts";
 
@@ -30,98 +31,40 @@ export default function WorkflowsOrWorkflow() {
 
 function List() {
   const say = useText(TEXTS);
-  const common = useText(COMMON);
   const title = useText(page.title)("title");
-  const builds = useAdministers();
-  const [isNew, setNew] = useState(false);
+  const builds = useBuilds();
   const [filters, filter] = useFilters(["query"] as const);
-  const query = useInfiniteQuery({
-    queryKey: ["workflows", filters, builds],
-    queryFn: ({ signal, pageParam }) =>
-      ask<Part<WorkflowLine>>("GET", "/v1/workflows", { signal, query: { ...filters, limit: 50, cursor: pageParam, drafts: builds } }),
-    initialPageParam: "",
-    getNextPageParam: (last) => last.next,
-  });
-  const workflows = query.data?.pages.flatMap((each) => each.items);
+  const list = useList<WorkflowLine>(["workflows"], "/v1/workflows", { ...filters, drafts: builds });
+  const [file, setFile] = useState<File>();
+  const { dropping, isOver } = useDropping(([first]) => setFile(first));
   return (
-    <>
-      <h1>{title}</h1>
-      <Filters>
-        <TextFilter type="search" label={common("search")} hint={say("words")} value={filters.query ?? ""} onChange={(text) => filter("query", text)} />
-      </Filters>
-      {builds && (
-        <div className="buttons">
-          <button type="button" aria-expanded={isNew} onClick={() => setNew(!isNew)}>
-            {say("new")}
-          </button>
-        </div>
-      )}
-      {isNew && <NewWorkflow />}
-      <Asked
-        query={{ data: workflows, error: query.error, refetch: query.refetch }}
-        empty={(found) => (found.length ? undefined : <p className="hint">{say("empty")}</p>)}
-      >
-        {(found) => (
-          <div className="wide">
-            <table aria-label={title}>
-              <thead>
-                <tr>
-                  {(["name", "about", "version"] as const).map((each) => (
-                    <th key={each} scope="col">
-                      {say(each)}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {found.map((each) => (
-                  <tr key={each.name}>
-                    <td className="main">
-                      <Link to={`/workflows/${encodeURIComponent(each.name)}` as string}>{told(each.name)}</Link>
-                    </td>
-                    <td>{cut(told(each.description), 160).text}</td>
-                    <td>{each.version || (each.digest === "" ? say("draft") : "")}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </Asked>
-      {query.hasNextPage && (
-        <button type="button" onClick={() => void query.fetchNextPage()}>
-          {common("more")}
-        </button>
-      )}
-    </>
+    <div {...(builds ? dropping : {})} className="dropping" data-over={isOver}>
+    <ListPage
+      title={title}
+      about={say("intro")}
+      search={{ hint: say("words"), value: filters.query, onChange: (text) => filter("query", text) }}
+      make={builds && { label: say("new"), form: <NewWorkflow />, more: <FileButton isOne label={say("import")} accept=".yml,.yaml,.json,.zip,.txt" onFiles={([first]) => setFile(first)} /> }}
+      list={list}
+      keyOf={(each) => each.name}
+      empty={say(builds ? "empty" : "nothing")}
+      columns={[
+        [say("name"), (each) => <Link to={`/workflows/${encodeURIComponent(each.name)}` as string}>{told(each.name)}</Link>, "main"],
+        [say("about"), (each) => brief(each.description, 160)],
+        [say("version"), (each) => each.version || (each.digest === "" ? say("draft") : "")],
+      ]}
+    >
+      {file && <Import key={`${file.name} ${file.lastModified}`} file={file} onClose={() => setFile(undefined)} />}
+    </ListPage>
+    </div>
   );
 }
 
 function NewWorkflow() {
   const say = useText(TEXTS);
-  const known = useQueryClient();
-  const navigate = useNavigate();
-  const [name, setName] = useState("");
   const [template, setTemplate] = useState<Template>("empty");
-  const create = useMutation({
-    mutationFn: () => ask<Draft>("POST", `/v1/workflows/${encodeURIComponent(name)}/draft`, { body: { text: newWorkflow(name, template), revision: 0 } }),
-    onSuccess: (made) => {
-      void known.invalidateQueries({ queryKey: ["workflows"] });
-      return navigate({ to: `/workflows/${encodeURIComponent(made.name)}` as string });
-    },
-  });
+  const begin = (name: string) => ask<Draft>("POST", `/v1/workflows/${encodeURIComponent(name)}/draft`, { body: { text: newWorkflow(name, template), revision: 0 } });
   return (
-    <form
-      className="card"
-      onSubmit={(event) => {
-        event.preventDefault();
-        create.mutate();
-      }}
-    >
-      <label>
-        {say("name")}
-        <input required placeholder={say("nameHint")} value={name} onChange={(event) => setName(event.target.value)} />
-      </label>
+    <NewByName hint={say("nameHint")} list="workflows" to="/workflows" begin={begin}>
       <label>
         {say("template")}
         <select value={template} onChange={(event) => setTemplate(event.target.value as Template)}>
@@ -132,10 +75,6 @@ function NewWorkflow() {
           ))}
         </select>
       </label>
-      <button type="submit" className="primary">
-        {say("create")}
-      </button>
-      {create.isError && <Failure error={create.error} />}
-    </form>
+    </NewByName>
   );
 }

@@ -8,21 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..core.budget import Price
-from ..core.errors import UsageError
-from ..core.interfaces import Journal
-from ..models.catalog import SILENCE_S, ModelPlace, place_of
-from ..server.api.api import ASSISTANT, KeptSecrets
-from ..server.models.executor import Executor
-from ..server.models.names import ModelNames
-from ..server.models.passing import PassingThrough
-from ..server.models.routes import ModelRoutes
-from ..server.models.upstream import ModelRoute, ModelUpstream
-from ..transport.upstream_client import UpstreamClient
-from .connections import ModelConnections
-from .mcp import secrets_of
-from .settings import EMBEDDED, ModelTable, Settings, UpstreamTable
-from .settings_watch import open_egress
+from ...core.budget import Price
+from ...core.errors import UsageError
+from ...core.interfaces import Journal
+from ...models.catalog import SILENCE_S, ModelPlace, place_of
+from ...server.models.executor import Executor
+from ...server.models.names import ModelNames
+from ...server.models.passing import PassingThrough
+from ...server.models.routes import ModelRoutes
+from ...server.models.upstream import ModelRoute, ModelUpstream
+from ...transport.upstream_client import UpstreamClient
+from ..connections import ModelConnections
+from ..mcp import secrets_of
+from ..settings import EMBEDDED, ModelTable, Settings, UpstreamTable
 
 MODELS_SCOPE = "models"
 _SECRET = re.compile(r"\$\{(secret:)?([A-Za-z0-9_.-]+)\}")
@@ -66,38 +64,27 @@ def open_models_door(
                 )
             executing[name] = table.agent
         else:
-            passing[name] = _route(name, table, settings.prices, environment)
+            passing[name] = model_route(name, table, settings.prices, environment)
     passer = PassingThrough(UpstreamClient(), kept=journal.passed)
     names = ModelNames(passing, executing)
     return ModelRoutes(names, passer=passer, executor=executor, scopes=(MODELS_SCOPE,), connected=connections)
 
 
-def open_connections(
-    settings: Settings, environment: Mapping[str, str], journal: Journal, secrets: KeptSecrets
-) -> ModelConnections:
-    """The models that tenants connect while a server of these settings runs. Where the settings name no agent, the
-    agent `assistant` asks the default model of its caller's tenant.
+def model_route(
+    name: str, table: ModelTable, prices: Mapping[str, Price], environment: Mapping[str, str]
+) -> ModelRoute:
+    """Where the requests for a model of `[models.*]` go.
 
     Args:
-        settings: as read.
-        environment: the variables of this process.
-        journal: keeps the connections.
-        secrets: keep their keys.
+        name, table: the model.
+        prices: what models cost.
+        environment: variables, for keys of providers and for the secrets that the settings name.
+
+    Raises:
+        UsageError: the table is wrong, or a key is missing.
     """
-    return ModelConnections(
-        journal.stores,
-        secrets,
-        open_egress(settings, environment),
-        environment,
-        agent="" if settings.agents else ASSISTANT,
-        taken=settings.models,
-    )
-
-
-def _route(name: str, table: ModelTable, prices: Mapping[str, Price], environment: Mapping[str, str]) -> ModelRoute:
     upstreams = []
-    for entry in table.upstreams:
-        one = entry if isinstance(entry, UpstreamTable) else UpstreamTable(model=entry)
+    for one in upstream_tables(table):
         try:
             upstreams.append(_upstream(one, prices, environment))
         except UsageError as error:
@@ -105,6 +92,11 @@ def _route(name: str, table: ModelTable, prices: Mapping[str, Price], environmen
     if not upstreams:
         raise UsageError('[models.{name}] needs upstreams = ["provider:model"], or agent = "name"', name=name)
     return ModelRoute(upstreams, fallback=table.fallback, keeps_bodies=table.keep_bodies)
+
+
+def upstream_tables(table: ModelTable) -> list[UpstreamTable]:
+    """The upstreams of a model, in order."""
+    return [each if isinstance(each, UpstreamTable) else UpstreamTable(model=each) for each in table.upstreams]
 
 
 def _upstream(table: UpstreamTable, prices: Mapping[str, Price], environment: Mapping[str, str]) -> ModelUpstream:
@@ -115,7 +107,7 @@ def _upstream(table: UpstreamTable, prices: Mapping[str, Price], environment: Ma
             name=table.model,
         )
     place: ModelPlace = place_of(
-        table.model, dialect=table.api, key=_key(table.key, environment), environment=environment
+        table.model, dialect=table.api, key=upstream_key(table.key, environment), environment=environment
     )
     return ModelUpstream(
         table.model,
@@ -128,8 +120,12 @@ def _upstream(table: UpstreamTable, prices: Mapping[str, Price], environment: Ma
     )
 
 
-def _key(said: str, environment: Mapping[str, str]) -> str:
-    """The key that `${secret:NAME}` or `${NAME}` stands for; empty where nothing is said."""
+def upstream_key(said: str, environment: Mapping[str, str]) -> str:
+    """The key that `${secret:NAME}` or `${NAME}` stands for; empty where nothing is said.
+
+    Raises:
+        UsageError: it is not there, or the key itself was written.
+    """
     if not said:
         return ""
     named = _SECRET.fullmatch(said)

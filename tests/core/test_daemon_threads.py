@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from actum.toolsets.function.threads import THREADS_MAX, Threads, in_thread
+from actum.core.process.daemon_threads import THREADS_MAX, Threads, in_thread
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.row("T1")
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.row("T1")
 async def test_at_least_64_functions_block_at_the_same_time() -> None:
     together = threading.Barrier(THREADS_MAX)
     assert THREADS_MAX >= 64
-    places = await asyncio.gather(*(in_thread(lambda: together.wait(30)) for _ in range(THREADS_MAX)))
+    places = await asyncio.gather(*(in_thread(lambda: together.wait(HANGS_S)) for _ in range(THREADS_MAX)))
     assert sorted(places) == list(range(THREADS_MAX))
 
 
@@ -32,7 +32,7 @@ async def test_what_comes_beyond_the_size_waits_for_its_turn_and_threads_are_use
         with lock:
             running += 1
             most = max(most, running)
-        gate.wait(30)
+        gate.wait(HANGS_S)
         seen.add(threading.get_ident())
         with lock:
             running -= 1
@@ -46,7 +46,7 @@ async def test_what_comes_beyond_the_size_waits_for_its_turn_and_threads_are_use
 
 async def test_a_function_that_is_cancelled_before_its_turn_is_never_called() -> None:
     pool, gate, called = Threads(1), threading.Event(), list[int]()
-    first = asyncio.create_task(in_thread(lambda: gate.wait(30), pool))
+    first = asyncio.create_task(in_thread(lambda: gate.wait(HANGS_S), pool))
     second = asyncio.create_task(in_thread(lambda: called.append(1), pool))
     await asyncio.sleep(0)
     second.cancel()
@@ -78,7 +78,7 @@ async def test_what_a_function_raises_is_raised_where_it_is_awaited() -> None:
 def test_a_function_that_never_returns_does_not_keep_the_process_from_ending() -> None:
     code = """
 import asyncio, threading
-from actum.toolsets.function.threads import in_thread
+from actum.core.process.daemon_threads import in_thread
 async def main():
     started = threading.Event()
     task = asyncio.create_task(in_thread(lambda: (started.set(), threading.Event().wait())))

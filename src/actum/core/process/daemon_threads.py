@@ -22,10 +22,16 @@ THREADS_MAX = 64
 
 
 class Threads:
-    """A pool of daemon threads that grows to `size` as it is used; what comes beyond that waits for its turn."""
+    """A pool of daemon threads that grows as it is used; what comes beyond its size waits for its turn.
 
-    def __init__(self, size: int) -> None:
+    Args:
+        size: the most threads.
+        name: what each thread is called, with a number behind it.
+    """
+
+    def __init__(self, size: int, name: str = "actum-tool") -> None:
         self._size = size
+        self._name = name
         self._lock = threading.Lock()
         self._idle = 0
         self._started = 0
@@ -39,7 +45,7 @@ class Threads:
                 self._idle -= 1
             elif self._started < self._size:
                 self._started += 1
-                threading.Thread(target=self._work, name=f"actum-tool-{self._started}", daemon=True).start()
+                threading.Thread(target=self._work, name=f"{self._name}-{self._started}", daemon=True).start()
 
     def _work(self) -> None:
         while True:

@@ -1,26 +1,27 @@
 """`/v1/events`: one stream for a whole browser, which has few connections to one server.
 
 What is not the caller's is told by no event and by no count: each line of a run is looked at as in the list of runs,
-what waits is asked for as in the list of approvals, and a named run as at `/v1/runs/{id}`.
+what waits is asked for as in the list of approvals, a named run as at `/v1/runs/{id}`, and a draft as where it is got.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ....core.identity import Identity
-from ....features.operation import AnswerKind, ApiRequest, Events, Operation, StreamEvent
-from ....features.refusal import Refusal
-from ....journal.watch import WatchNews
-from ...scopes import allows, wants
-from ..api import Api
-from ..approvals.bodies import ApprovalPage, ApprovalsQuery, approval_of
-from ..approvals.operations import count_waiting, waiting
-from ..examples import RUN, RUN_INFO
-from .bodies import FeedQuery, RunDelta, RunEvent, RunGone, RunInfo
-from .following import followed, stream_event
-from .views import run_info
+from ...core.identity import Identity
+from ...features.operation import AnswerKind, ApiRequest, Events, Operation, StreamEvent
+from ...features.refusal import Refusal
+from ...journal.watch import WatchNews
+from ..scopes import allows, wants
+from .api import Api
+from .applying import kinds_of
+from .approvals.bodies import ApprovalPage, ApprovalsQuery, approval_of
+from .approvals.operations import count_waiting, waiting
+from .examples import RUN, RUN_INFO
+from .runs.bodies import DraftNews, FeedQuery, RunDelta, RunEvent, RunGone, RunInfo
+from .runs.following import followed, stream_event
+from .runs.views import run_info
 
 APPROVALS_MAX = 100
 """At most this many approvals are told with their arguments; the count tells of all."""
@@ -56,17 +57,19 @@ async def _feed(api: Api, who: Identity, places: dict[str, int], *, deltas: bool
                 except Refusal as refusal:
                     yield StreamEvent("", "gone", RunGone(run=run_id, code=refusal.details.code))
                     continue
-                for event in runs.begin(recorded, after):
+                for event in await runs.begin(recorded, after):
                     yield _placed(event)
             told: ApprovalPage | None = None
             while True:
                 news = await listener.news()
-                for event in runs.events(news):
+                for event in await runs.events(news):
                     yield _placed(event)
                 for delta in runs.deltas():
                     yield StreamEvent("", "delta", delta)
                 for line in _lines(news, who):
                     yield StreamEvent("", "run", line)
+                for draft in _drafts(api, news, who):
+                    yield StreamEvent("", "draft", draft)
                 is_first = told is None and listener.looked >= look  # from here on every change is heard of
                 if (is_first or news.has_asked) and (now := await _waiting(api, who)) != told:
                     told = now
@@ -84,6 +87,15 @@ def _lines(news: WatchNews, who: Identity) -> Sequence[RunInfo]:
         return ()
     sees_all = allows(who, ("admin",))
     return [run_info(run, who) for run in news.runs if sees_all or run.principal == who.principal]
+
+
+def _drafts(api: Api, news: WatchNews, who: Identity) -> Iterator[DraftNews]:
+    """The changes of drafts that a caller may see."""
+    kinds = {kind.name: kind for kind in kinds_of(api)} if news.drafts else {}
+    for each in news.drafts:
+        kind = kinds.get(each.kind)
+        if kind is not None and allows(who, kind.builders) and kind.may_see(who, each.name):
+            yield DraftNews(kind=each.kind, name=each.name, revision=each.revision, by=each.by, is_gone=each.is_gone)
 
 
 async def _waiting(api: Api, who: Identity) -> ApprovalPage:
@@ -107,15 +119,16 @@ OPERATIONS: tuple[Operation, ...] = (
             "named run are those of `GET /v1/runs/{id}/events`, with ids that can be given as `run` to go on behind "
             "them; of a run that is not there, `gone` is told. With `deltas`, a `delta` has words that a model is "
             "saying. They are on no record and come from the server that carries the run out; elsewhere the reply "
-            "comes whole. Of runs the lines of the 200 latest are told. The stream has no end of its own."
+            "comes whole. Of runs the lines of the 200 latest are told. `draft` tells that somebody changed a draft "
+            "that you may get, within about a second. The stream has no end of its own."
         ),
-        scopes=("runs", "tools", "approve"),
+        scopes=("runs", "tools", "approve", "build"),
         query=FeedQuery,
         replies={
             200: AnswerKind(
                 means="The events.",
                 body=RunEvent,
-                others=(RunInfo, ApprovalPage, RunDelta, RunGone),
+                others=(RunInfo, ApprovalPage, RunDelta, RunGone, DraftNews),
                 example={"event": "run", "data": f'{{"id":"{RUN}","status":"{RUN_INFO["status"]}"}}'},
                 media_type="text/event-stream",
             )
