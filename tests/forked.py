@@ -112,7 +112,7 @@ class Forks:
             terminal.showfspath = False  # the files come in no order
         session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # made once
         if len(session.items) >= MANY:
-            warm.loaded()  # one process for all forks
+            warm.loaded(sys.executable)  # one process for all forks
         files = Files([item.path for item in session.items])
         try:
             for place in range(min(self._number, len(session.items))):

@@ -5,7 +5,7 @@ the process is one of its own: its folder, environment, pipes and signals, `kill
 differs. A test of what a program loads, how long its start takes, or what the interpreter reads from its environment
 (the locale, `PYTHON...` but for `PYTHONPATH` and `PYTHONIOENCODING`) starts an interpreter instead.
 
-The loaded process (`python -m tests.warm`) has no thread and no loop: it reads requests, forks, and tells of each child
+The loaded process (`python tests/warm.py`) has no thread and no loop: it reads requests, forks, and tells of each child
 the id, and in the end how the child ended. It ends with the process that asks.
 """
 
@@ -127,14 +127,13 @@ async def start(
 
 
 @functools.cache
-def loaded() -> tuple[socket.socket, threading.Lock]:
-    """The way to the loaded process."""
+def loaded(interpreter: str) -> tuple[socket.socket, threading.Lock]:
+    """The way to the loaded process of an interpreter; that of another environment loads what this one has."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     here.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * REQUEST_BYTES)
     with there:
-        command = [sys.executable, "-m", "tests.warm", str(there.fileno())]
-        root = Path(__file__).parents[1]
-        process = subprocess.Popen(command, pass_fds=[there.fileno()], cwd=root, start_new_session=True)
+        command = [interpreter, __file__, str(there.fileno())]
+        process = subprocess.Popen(command, pass_fds=[there.fileno()], start_new_session=True)
     atexit.register(process.wait)
     atexit.register(here.close)  # which ends the process; what was registered last is called first
     return here, threading.Lock()
@@ -149,7 +148,8 @@ class _Forked(subprocess.Popen[Any]):
         _, _, _, kept, folder, environment, _, _, _, *pipes = more[:15]
         p2cread, _, _, c2pwrite, _, errwrite = pipes
         leads = more[-2]
-        assert args[0] == sys.executable, "only this interpreter is loaded"
+        interpreter = os.fspath(args[0])
+        assert Path(interpreter).name.startswith("python"), "only an interpreter is loaded"
         variables = {**os.environ} if environment is None else environment
         unread = OF_THE_INTERPRETER & (variables.keys() - os.environ.keys())
         assert not unread, f"an interpreter has to start, which reads {unread}"
@@ -158,7 +158,7 @@ class _Forked(subprocess.Popen[Any]):
         )
         own = [mine if mine != -1 else number for number, mine in enumerate((p2cread, c2pwrite, errwrite))]
         self._told, told = socket.socketpair()
-        way, lock = loaded()
+        way, lock = loaded(interpreter)
         with told, lock:
             socket.send_fds(way, [json.dumps(request).encode()], [told.fileno(), *own, *kept])
         self.pid = int.from_bytes(self._told.recv(4), "little")
@@ -262,6 +262,7 @@ def _become(request: Request, files: Sequence[int]) -> None:
     os.chdir(request.folder)
     os.environ.clear()
     os.environ.update(request.environment)
+    importlib.invalidate_caches()  # packages come and go
     signal.signal(signal.SIGINT, signal.default_int_handler)
     encoding, _, strictness = request.environment.get("PYTHONIOENCODING", "").partition(":")
     for number, (name, mode, errors) in enumerate(STREAMS):
@@ -296,11 +297,15 @@ def go_on(request: Request) -> None:
 
 
 def load() -> socket.socket:
-    """Load, in the folder of this project; the way by which requests come."""
+    """Load; the way by which requests come."""
     way = socket.socket(fileno=int(sys.argv[1]))
+    del sys.path[0]  # the folder of this file
     for name in LOADED:
-        importlib.import_module(name)
-    sys.path.remove(str(Path.cwd()))
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:  # an extra that the environment lacks
+            if (error.name or "").startswith("actum."):
+                raise
     gc.collect()
     gc.freeze()
     return way

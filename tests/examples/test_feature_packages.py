@@ -23,6 +23,7 @@ from packaging.requirements import Requirement
 
 from actum.core.stored.key import new_key
 from actum.storage.place import open_journal
+from tests import warm
 from tests.patience import HANGS_S
 from tests.postgres import PostgresServer
 from tests.sources import ROOT
@@ -122,10 +123,8 @@ class Environment:
 
     def types(self, *words: str, code: int = 0, **more: str) -> str:
         """What a command prints on both of its outputs."""
-        command = [str(self.scripts / "actum"), *words]
-        ended = subprocess.run(
-            command, cwd=self.home, env=self.variables | more, capture_output=True, text=True, check=False
-        )
+        command = [str(self.scripts / "python"), "-m", "actum", *words]
+        ended = warm.run(command, cwd=self.home, env=self.variables | more, capture_output=True, text=True)
         assert ended.returncode == code, (words, ended.stdout, ended.stderr)
         return ended.stdout + ended.stderr
 
