@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from actum.knowledge.citing.answer import backed, passages_of_answer
+from actum.knowledge.citing.answer import backed, checked_answer, places_cited
 from actum.knowledge.citing.numbers import numbers_in
+from actum.knowledge.citing.reference_forms import plain_references
 from actum.knowledge.citing.references import QuotePlace, QuoteReference
 
 pytestmark = pytest.mark.row("T7")
@@ -64,9 +67,89 @@ ANSWERS: list[tuple[str, list[str], str]] = [
 
 @pytest.mark.parametrize(("answer", "kinds", "left"), ANSWERS)
 def test_answers_as_models_write_them(answer: str, kinds: list[str], left: str) -> None:
-    passages = passages_of_answer(answer, REFERENCES, "What for 3 nights?")
-    assert [each.kind for passage in passages for each in passage.problems] == kinds
-    assert backed(answer, passages).text == (answer if left == "=" else left)
+    checked = checked_answer(answer, REFERENCES, "What for 3 nights?")
+    assert [each.kind for each in checked.problems] == kinds
+    assert backed(checked).text == (answer if left == "=" else left)
+
+
+FORMS: list[tuple[str, str]] = [
+    ("120 euros【1】.", "120 euros[1]."),
+    ("120 euros 【1†source】【2†rules/travel.md】.", "120 euros [1][2]."),
+    ("120 euros [1, 2].", "120 euros [1][2]."),
+    ("120 euros [1,2; 4].", "120 euros [1][2][4]."),
+    ("120 euros night[1, 2]. The société[3, 4].", "120 euros night[1][2]. The société[3][4]."),
+    ("120 euros [1-3]. Rome [2\u20133, 9].", "120 euros [1][2][3]. Rome [2][3][9]."),
+    ("120 euros[^1]. Rome [ 2 ].", "120 euros[1]. Rome [2]."),
+    ("120 euros【1】(a night)", "120 euros[1] (a night)"),  # no link comes of it
+    ("每晚 120 欧元【1, 2】。", "每晚 120 欧元[1][2]。"),
+    ("每晚 120 欧元[1，2]，占一半［４］。", "每晚 120 欧元[1][2]，占一半[4]。"),
+    ("每晚 120 欧元【1、2】【4～5】。", "每晚 120 欧元[1][2][4][5]。"),
+    ("规定：\n- 120 欧元\n【1】\n- 经理批准【4†来源】", "规定：\n- 120 欧元\n[1]\n- 经理批准[4]"),
+]
+NO_REFERENCES = [
+    "120 euros [1][2] [9].",
+    "Write `x[1, 2]` and ``a【1】`` [1].",
+    "```\nx = y[1, 2]\nz = 【1】\n```\n\n120 euros [1].",
+    "See [1, 2](https://example.com) and x[1, 2], row_of[1-3].",
+    "120 euros[^1].\n\n[^1]: The rules of travel.",
+    "It costs [1,234] or [1.5], between [0, 1] and [10-5], 2019 [2019-2021].",
+    "【1】住宿\n【2】交通",
+    "国发【2022】15号文件。[a, b] [1, x] 【4:0†source】【1] [1】",
+    "- [ ] open\n- [x] done",
+]
+
+
+@pytest.mark.parametrize(("written", "read"), FORMS)
+def test_forms_of_references_that_models_write_are_read_as_one(written: str, read: str) -> None:
+    assert checked_answer(written, REFERENCES).text == read
+
+
+@pytest.mark.parametrize("text", NO_REFERENCES)
+def test_code_links_footnotes_and_numbering_stay_as_they_are(text: str) -> None:
+    assert plain_references(text) == text
+
+
+def test_a_bracket_in_code_cites_nothing() -> None:
+    checked = checked_answer("It may cost 120 euros `a[1]`.\n\n```\nb[2]\n```", REFERENCES)
+    assert [each.kind for each in checked.problems] == [NO]
+    assert places_cited(checked.text) == []
+
+
+_WRITTEN = st.one_of(
+    st.tuples(
+        st.sampled_from(["[{}]", "【{}】", "［{}］", "【{}†source】", "[{}†L1-L9]"]),
+        st.sampled_from([", ", ",", "，", "、", "; "]),
+        st.lists(st.integers(1, 99), min_size=1, max_size=4),
+    ),
+    st.tuples(
+        st.sampled_from(["[{}]", "【{}】"]),
+        st.sampled_from(["-", " - ", "\u2013", "～"]),
+        st.tuples(st.integers(1, 9), st.integers(10, 20)).map(list),
+    ),
+)
+_WORDS = st.sampled_from(
+    ["A hotel may cost 120 euros", "每晚最多一百二十欧元", "`a[7]` and [one](https://a.example) more", "例外"]
+)
+
+
+@given(st.lists(st.tuples(_WORDS, _WRITTEN), min_size=1, max_size=4))
+def test_an_answer_is_checked_the_same_in_each_form(parts: list[tuple[str, tuple[str, str, list[int]]]]) -> None:
+    written, plain, said = "", "", []
+    for words, (form, between, numbers) in parts:
+        is_range = between.strip() in "-\u2013～"
+        cited = list(range(numbers[0], numbers[-1] + 1)) if is_range else numbers
+        written += f"{words} {form.format(between.join(map(str, numbers)))}. "
+        plain += f"{words} {''.join(f'[{each}]' for each in cited)}. "
+        said += cited
+    checked = checked_answer(written, REFERENCES)
+    assert checked.text == plain
+    assert [number for number, _, _ in places_cited(checked.text)] == said
+    assert checked == checked_answer(plain, REFERENCES)
+
+
+@given(st.text("[]【】［］()1230４,，-†^`~:x_ \n", max_size=40))
+def test_what_was_read_once_is_read_no_other_way_again(text: str) -> None:
+    assert plain_references(plain_references(text)) == plain_references(text)
 
 
 def test_one_number_has_several_spellings() -> None:

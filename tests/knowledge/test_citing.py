@@ -100,6 +100,18 @@ async def test_mark_tells_once_leaves_the_answer_whole_and_shows_it_when_it_was_
     assert events[-1].result.text == marked
 
 
+@pytest.mark.parametrize("cite", ["mark", "strict"])
+async def test_a_reference_in_another_form_is_accepted_at_once_and_told_as_all_others(
+    cite: str, journal: MemoryJournal
+) -> None:
+    model = scripted(SEARCH, QUOTE, "At most 120 euros【1†source】.")
+    agent = Agent(model, [KnowledgeTool("handbook")], cite=cite, journal=journal)
+    events = [each async for each in agent.stream("What may a hotel cost?", principal="ann")]
+    assert isinstance(events[-1], RunFinished)
+    assert (events[-1].result.text, refusals(model)) == ("At most 120 euros[1].", [])
+    assert "".join(each.text for each in events if isinstance(each, TextDelta)) == "At most 120 euros[1]."
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [

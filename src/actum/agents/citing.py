@@ -18,7 +18,7 @@ from ..core.interfaces import Journal
 from ..core.message import Message, UserMessage
 from ..core.run.record import Started
 from ..core.tool import innermost
-from ..knowledge.citing.answer import AnswerPassage, backed, marked, numbers_cited, passages_of_answer, what_is_wrong
+from ..knowledge.citing.answer import CheckedAnswer, backed, checked_answer, marked, numbers_cited, what_is_wrong
 from ..knowledge.citing.references import QuoteReference, reference_of, references_before
 from ..knowledge.citing.sources import QUOTE, has_looked, looked_for, pages_found
 from ..runs.runner import Runner
@@ -95,29 +95,29 @@ class Citing(Struct, frozen=True):
 
     def wrong(self, answer: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> str:
         """What is wrong with an answer, for the model; empty where nothing is, or the model is not to mend it."""
-        return what_is_wrong(self._passages(answer, calls), answer) if self.holds(calls) else ""
+        return what_is_wrong(self._checked(answer, calls)) if self.holds(calls) else ""
 
     def accepted(self, answer: str, calls: Sequence[tuple[ToolCall, ToolResult]], wording: Phrases) -> str:
         """What the user is told of an answer, right or wrong."""
-        passages = self._passages(answer, calls)
+        checked = self._checked(answer, calls)
         if self.mode == "mark":
             used = has_looked(calls)
-            wrong = [each for passage in passages for each in passage.problems]
-            told = marked(answer, [each for each in wrong if used or each.kind == "unknown_reference"])
+            wrong = [each for each in checked.problems if used or each.kind == "unknown_reference"]
+            told = marked(checked.text, wrong)
             known = {*self.before, *dict(_quoted(calls))}
             return (
                 told
-                if used or not known.isdisjoint(numbers_cited(answer)) or not told
+                if used or not known.isdisjoint(numbers_cited(checked.text)) or not told
                 else f"{told}\n\n{wording.no_source()}"
             )
-        cited = backed(answer, passages)
+        cited = backed(checked)
         if not cited.text:
             near = dict.fromkeys((each.title, each.address) for each in pages_found(calls))
             return wording.abstained(looked_for(calls), list(near)[:NEAREST])
         return f"{cited.text}\n\n{wording.part_left_out()}" if cited.left_out else cited.text
 
-    def _passages(self, answer: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> list[AnswerPassage]:
-        return passages_of_answer(answer, {**self.before, **dict(_quoted(calls))}, words_of_user(self.heard))
+    def _checked(self, answer: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> CheckedAnswer:
+        return checked_answer(answer, {**self.before, **dict(_quoted(calls))}, words_of_user(self.heard))
 
 
 def words_of_user(heard: Sequence[Message]) -> str:

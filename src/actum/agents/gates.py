@@ -170,7 +170,10 @@ class Gates:
         citing = self._ending.citing
         if wrong is not None or (citing is not None and citing.wrong(text, calls)):
             return None
-        return Finish(status="done", text=text, output=value)
+        if citing is None:
+            return Finish(status="done", text=text, output=value)
+        told = citing.accepted(text, calls, self._wording)
+        return Finish(status="done", text=told, output=told)
 
     def _look(self, text: str, calls: Sequence[tuple[ToolCall, ToolResult]]) -> tuple[object, _Wrong | None]:
         """The value of an answer, and what the first gate that does not let it through says."""

@@ -30,7 +30,7 @@ from ...core.visible import on_one_line, visible
 from ...journal.recording import RunState
 from ...knowledge.browsing.attached_search import search_pages
 from ...knowledge.browsing.browser import Browser
-from ...knowledge.citing.answer import backed, passages_of_answer
+from ...knowledge.citing.answer import backed, checked_answer
 from ...knowledge.citing.attached import attached_pages
 from ...knowledge.citing.references import CheckedReference, checked, references_in
 from ...knowledge.citing.sources import ADDRESS, ATTACHMENT, looked_for
@@ -232,7 +232,7 @@ async def _outcome(journal: Journal, result: RunResult, found: Sequence[FoundWor
     references = references_in(state)
     said = state.replies[-1][1].reply.text
     heard = words_of_user(state.beginning().said)
-    cited = backed(said, passages_of_answer(said, {each.number: each for each in references}, heard))
+    cited = backed(checked_answer(said, {each.number: each for each in references}, heard))
     told = await checked(journal, result.run_id, [each for each in references if each.number in cited.cited])
     left_out = tuple(LeftOutPassage(text, problem.kind) for text, problem in cited.left_out)
     is_answered = bool(cited.text) and all(each.verified for each in told)

@@ -13,6 +13,7 @@ from ...core.json import JsonObject
 from ...core.message import Message, Reply
 from ..citing.answer import numbers_cited
 from ..citing.matching import QUOTE_CHARS_MAX, ComparedText, found_in, nearest, says_enough, sentence_around
+from ..citing.reference_forms import plain_references
 from ..citing.references import REFERENCE, QuotePlace, QuoteReference, references_before, references_in
 from ..citing.sources import ADDRESS, ATTACHMENT, TOOL, KeptPage, PageRead, digest_of_result, results_of
 from ..reading.page import DocumentPage, TextSpan
@@ -126,7 +127,8 @@ async def _made(visit: Visit, source: _Source, span: TextSpan) -> PageTold:
 def cited_in(history: Sequence[Message], known: Sequence[QuoteReference]) -> list[int]:
     """The numbers that references have: those on record, and those that a client's own history cites; 0 at first."""
     said = [each.text for each in history if isinstance(each, Reply)]
-    return [0, *(each.number for each in known), *(number for text in said for number in numbers_cited(text))]
+    cited = [number for text in said for number in numbers_cited(plain_references(text))]
+    return [0, *(each.number for each in known), *cited]
 
 
 async def _sources(visit: Visit, named: str) -> list[_Source]:

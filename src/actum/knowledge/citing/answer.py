@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .numbers import numbers_in
+from .reference_forms import plain_references, without_code
 from .references import QuoteReference
 
 ProblemKind = Literal["no_reference", "unknown_reference", "number_not_quoted"]
@@ -55,26 +56,45 @@ class AnswerPassage(Struct, frozen=True):
     is_backed: bool
 
 
-def passages_of_answer(answer: str, references: Mapping[int, QuoteReference], said: str = "") -> list[AnswerPassage]:
-    """The passages of an answer, each checked.
+class CheckedAnswer(Struct, frozen=True):
+    """An answer that was checked.
+
+    Attributes:
+        text: the answer, with its references written as `[1]`.
+        passages: its passages.
+    """
+
+    text: str
+    passages: tuple[AnswerPassage, ...]
+
+    @property
+    def problems(self) -> list[AnswerProblem]:
+        """What is wrong with the answer."""
+        return [each for passage in self.passages for each in passage.problems]
+
+
+def checked_answer(said: str, references: Mapping[int, QuoteReference], heard: str = "") -> CheckedAnswer:
+    """An answer, checked passage by passage. Here the forms of references that models write become one.
 
     Args:
-        answer: the answer.
+        said: the answer, as the model wrote it.
         references: those that may be cited, by number.
-        said: the user's own words, whose numbers need no quote.
+        heard: the user's own words, whose numbers need no quote.
     """
-    known = numbers_in(said, words=True)
-    return [
-        AnswerPassage(start, end, (), False) if is_free else _checked(answer, start, end, references, known)
-        for start, end, is_free in _passages(answer)
+    answer = plain_references(said)
+    cites, known = without_code(answer), numbers_in(heard, words=True)
+    passages = [
+        AnswerPassage(start, end, (), False) if is_free else _checked(answer, cites, start, end, references, known)
+        for start, end, is_free in _passages(cites)
     ]
+    return CheckedAnswer(answer, tuple(passages))
 
 
-def what_is_wrong(passages: Sequence[AnswerPassage], answer: str) -> str:
+def what_is_wrong(checked: CheckedAnswer) -> str:
     """What a model is told of an answer; empty where nothing is wrong."""
     lines = [
-        f"{_TOLD[each.kind].format(text=each.text[:200])} In: {answer[passage.start : passage.end][:200]}"
-        for passage in passages
+        f"{_TOLD[each.kind].format(text=each.text[:200])} In: {checked.text[passage.start : passage.end][:200]}"
+        for passage in checked.passages
         for each in passage.problems
     ]
     return "\n".join(lines[:12])
@@ -88,13 +108,13 @@ _TOLD: dict[ProblemKind, str] = {
 
 
 def _checked(
-    answer: str, start: int, end: int, references: Mapping[int, QuoteReference], known: set[str]
+    answer: str, cites: str, start: int, end: int, references: Mapping[int, QuoteReference], known: set[str]
 ) -> AnswerPassage:
     text = answer[start:end]
     offset = marker.end() if (marker := _MARKER.match(text)) else 0
     problems: list[AnswerProblem] = []
     at = offset
-    for group in _REFERENCES.finditer(text, offset):
+    for group in _REFERENCES.finditer(cites[start:end], offset):
         words, at = text[at : group.start()], group.end()
         numbers = [int(each) for each in _NUMBER.findall(group[0])]
         unknown = [each for each in numbers if each not in references]
@@ -178,8 +198,9 @@ class CitedAnswer(Struct, frozen=True):
     cited: tuple[int, ...]
 
 
-def backed(answer: str, passages: Sequence[AnswerPassage]) -> CitedAnswer:
+def backed(checked: CheckedAnswer) -> CitedAnswer:
     """The answer without the passages that are wrong: whole passages, never a sentence of one."""
+    answer, passages = checked.text, checked.passages
     wrong = [each for each in passages if each.problems]
     left_out = tuple((answer[each.start : each.end].strip(), each.problems[0]) for each in wrong)
     if not any(each.is_backed and not each.problems for each in passages):
@@ -204,7 +225,7 @@ def places_cited(answer: str) -> list[tuple[int, int, int]]:
     """
     return [
         (int(number[0]), number.start() - 1, number.end() + 1)
-        for group in _REFERENCES.finditer(answer)
+        for group in _REFERENCES.finditer(without_code(answer))
         for number in _NUMBER.finditer(answer, group.start(), group.end())
     ]
 
