@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from actum.compose.deploy.backup import Restored, back_up, restore
+from actum.compose.journals import open_journal
 from actum.compose.secrets import open_secrets, secret_file
 from actum.compose.settings import Settings, read_settings
 from actum.core.errors import ActumError, JournalError, UsageError
@@ -30,6 +31,7 @@ from actum.core.stored.held import RunHeld
 from actum.core.user import User
 from actum.server.keys import make_key
 from actum.storage.backup_file import MANIFEST
+from actum.storage.pins import PinStore
 from actum.storage.sqlite import SQLiteJournal
 from tests import warm
 from tests.patience import HANGS_S
@@ -143,6 +145,58 @@ async def test_the_code_that_the_settings_name_is_to_be_carried_apart_and_no_too
     assert code == ["the code of the tools (crm.py)", "the code of the agents (firm.py:firm)"]
 
 
+async def test_what_a_server_reads_beside_its_journal_is_in_the_backup_or_is_named(shop: Shop) -> None:
+    """Servers of MCP, the catalog, and what each tenant approved: without them a restored server has fewer tools."""
+    await shop.journal().close()
+    state, config = shop.folder.parent / "state" / "actum", shop.folder.parent / ".config" / "actum"
+    pins = PinStore(state / "mcp-approved.json").of_tenant("north").path.name
+    texts = {
+        shop.folder / "more.json": '{"mcpServers": {"crm": {"url": "https://crm.example/${CRM}"}}}',
+        config / "mcp.json": '{"mcpServers": {"notes": {"command": "notes", "env": {"KEY": "${NOTES}"}}}}',
+        state / "catalog" / "one.json": "{}",
+        state / pins: "{}",
+        state / "tokens.json": "{}",
+        state / "mcp-seal.key": "sealed",
+    }
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    settings = shop.folder / "actum.toml"
+    settings.write_text(f'mcp = ["mine", "more.json"]\n{settings.read_text()}')
+    shop.back_up()
+    found = await shop.restore()
+    for place in ("more.json", "config/actum/mcp.json", "state/actum/catalog/one.json", f"state/actum/{pins}"):
+        assert (shop.into / place).is_file(), place
+    assert not (shop.into / "state/actum/tokens.json").exists()
+    told = "\n".join(found.apart)
+    assert all(each in told for each in ("the variable CRM", "the variable NOTES", "tokens.json", "mcp-seal.key"))
+
+
+@pytest.mark.parametrize("named", ["by a flag", "by a variable", "in the home folder"])
+async def test_a_restored_server_finds_its_journal_however_the_journal_was_named(
+    shop: Shop, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop.folder)
+    monkeypatch.setenv("HOME", str(shop.folder.parent))
+    where, path = "other.db", shop.folder / "other.db"
+    if named == "in the home folder":
+        where, path = "~/mine.db", shop.folder.parent / "mine.db"
+    journal = shop.journal(path)
+    begin(journal, "run_1", ends=True)
+    await journal.sync("run_1")
+    await journal.close()
+    (shop.folder / "actum.toml").write_text(f'journal = "{where}"\n' if named == "in the home folder" else "")
+    environment = {**shop.environment, **({"ACTUM_JOURNAL": where} if named == "by a variable" else {})}
+    settings = read_settings(shop.folder, environment, {"journal": where} if named == "by a flag" else {})
+    await asyncio.to_thread(back_up, settings, environment, shop.folder, shop.file)
+    path.unlink()
+    found = await shop.restore()
+    moved = {**shop.environment, **found.variables}
+    restored = open_journal(read_settings(shop.into, moved, {}), moved)
+    assert "run_1" in {run.run_id for run in await restored.runs()}
+    await restored.close()
+
+
 async def test_all_keys_are_revoked_where_that_is_said(shop: Shop) -> None:
     journal = shop.journal()
     for name in ("ci", "cd"):
@@ -235,6 +289,11 @@ def rewritten(content: dict[str, bytes], manifest: dict[str, object]) -> Mapping
     return _with_journal(content, manifest, "UPDATE entries SET payload = x'7b7d' WHERE number = 0")
 
 
+def elsewhere(content: dict[str, bytes], manifest: dict[str, object]) -> Mapping[str, object]:
+    manifest["journal"] = str(Path("runs.db").absolute())
+    return {}
+
+
 def _with_journal(content: dict[str, bytes], manifest: dict[str, object], statement: str) -> Mapping[str, object]:
     path = Path("changed.db")
     path.write_bytes(content["journal.db"])
@@ -274,6 +333,7 @@ ATTACKS: dict[str, tuple[Callable[..., object], str]] = {
     "a newer format": (newer, "newer actum"),
     "a newer journal": (newer_journal, "newer actum"),
     "a rewritten journal": (rewritten, "damaged"),
+    "a journal that is elsewhere": (elsewhere, "none of its files"),
 }
 
 
@@ -289,10 +349,14 @@ async def test_a_backup_that_somebody_changed_is_refused_and_leaves_nothing(
     shop.back_up()
     change, word = ATTACKS[attack]
     changed(shop, change)  # type: ignore[arg-type]
+    shop.into = shop.folder.parent / "new" / "folder"
     before = sorted(shop.folder.parent.rglob("*"))
     with pytest.raises(ActumError, match=word):
         await shop.restore()
     assert sorted(shop.folder.parent.rglob("*")) == before
+    untouched = shop.journal()
+    assert not await untouched.held.is_on()
+    await untouched.close()
 
 
 async def test_what_is_no_backup_is_refused_with_a_sentence(shop: Shop) -> None:

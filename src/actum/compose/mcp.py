@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from ..toolsets.mcp.toolset import McpToolset
 
 NOBODY = User()
+MCP_FILE = "mcp.json"
+"""The person's MCP servers, beside the person's settings."""
 
 
 def config_home(environment: Mapping[str, str]) -> Path:
@@ -51,7 +53,7 @@ def config_home(environment: Mapping[str, str]) -> Path:
 
 def mcp_file(environment: Mapping[str, str]) -> Path:
     """Where the person's MCP servers are configured, in the JSON that other clients know too."""
-    return config_home(environment) / "mcp.json"
+    return config_home(environment) / MCP_FILE
 
 
 def mcp_pins(environment: Mapping[str, str]) -> PinStore:
@@ -104,6 +106,11 @@ def read_document(path: Path) -> JsonObject:
         raise UsageError("{path} can not be read: {why}", path=path, why=error) from None
 
 
+def names_file(word: str) -> bool:
+    """Whether a word of `mcp` names a file of servers."""
+    return "://" not in word and word.endswith((".json", ".jsonc", ".toml"))
+
+
 def find_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
     """The MCP servers that are meant.
 
@@ -122,7 +129,7 @@ def find_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
             servers, notes = [*servers, *own.servers], [*notes, *own.notes]
         elif "://" in word:
             servers.append(server_of(_host(word), word, environment))
-        elif word.endswith((".json", ".jsonc", ".toml")):
+        elif names_file(word):
             file = Path(word).expanduser().absolute()
             read = _servers_in(file, file.parent, environment)
             servers, notes = [*servers, *read.servers], [*notes, *read.notes]

@@ -54,7 +54,7 @@ class BackupManifest(Struct, frozen=True, kw_only=True):
         format: of the backup.
         version: of actum.
         at: when the backup was made, in seconds since 1970.
-        journal: the path of the journal among the members; empty where it is in another database.
+        journal: the path of the journal, which is one of the members; empty where it is in another database.
         apart: what is not in the backup and has to be carried apart, a line each.
         members: the files.
     """
@@ -149,6 +149,8 @@ def _unpacked(archive: tarfile.TarFile, into: Path) -> BackupManifest:
     wanted = {member.path: member for member in manifest.members}
     if len(wanted) != len(manifest.members):
         raise tarfile.TarError("the manifest names a file twice")
+    if manifest.journal and manifest.journal not in wanted:
+        raise tarfile.TarError(f"the journal {manifest.journal[:200]!r} is none of its files")
     while (header := archive.next()) is not None:
         member = wanted.pop(header.name, None)
         if member is None or not _is_plain(header) or header.size != member.size:

@@ -1,8 +1,8 @@
 """`back_up` and `restore`: everything that this machine keeps for a server, in one file, and back.
 
-In a backup are the journal with the tables of features, the settings, the policies and the files of workflows, what
-people approved (pins), described APIs, and the file of secrets as it is, encrypted. What is made from the record, such
-as full-text indexes, is made anew. What has to be carried apart is told by name.
+In a backup are the journal with the tables of features, the settings, the policies, the files of workflows and of MCP
+servers, what people approved (pins), the catalog, described APIs, and the file of secrets as it is, encrypted. What is
+made from the record, such as full-text indexes, is made anew. What has to be carried apart is told by name.
 
 A restored journal is held: see `core.stored.held`.
 """
@@ -39,6 +39,7 @@ from ...storage.place import open_journal as open_at
 from ...storage.sqlite import copy_database
 from ..features import features_of
 from ..journals import journal_path, read_journal_key
+from ..mcp import MCP_FILE, names_file
 from ..remote_agents import A2A_SOURCE
 from ..secrets import secret_file
 from ..settings import EVERYDAY, MEMORY, PUBLISHED, SETTINGS_FILE, Settings, shown_journal
@@ -46,8 +47,17 @@ from ..tools import API_SOURCES, BROWSER, KNOWLEDGE
 
 STATE, CONFIG = "state/actum", "config/actum"
 """Where the person's own folders stand in a restored folder: `XDG_STATE_HOME=FOLDER/state`."""
-# The count comes before the file of secrets: it must not be newer than the file.
-_OF_STATE = ("secrets.json.count", "secrets.json", "mcp-approved.json", "a2a-approved.json", "apis", "a2a-tasks")
+JOURNAL = "journal.db"
+"""The place of a journal in a restored folder whose settings do not name it."""
+# The count comes before the file of secrets: it must not be newer than the file. Each tenant has pins of its own.
+_OF_STATE = (
+    *("secrets.json.count", "secrets.json", "mcp-approved*.json", "a2a-approved*.json", "apis", "a2a-tasks"),
+    "catalog",
+)
+_APART_OF_STATE = {
+    "mcp-seal.key": "the key with which calls that wait over MCP are sealed ({path})",
+    "tokens.json": "the logins at MCP servers that are kept in plain text ({path}): the users log in again",
+}
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _BUILT_IN = {EVERYDAY, BROWSER, "none", "code", "mcp", "published"}
 _WITHOUT_CODE = (PUBLISHED, KNOWLEDGE, A2A_SOURCE, *API_SOURCES)
@@ -122,7 +132,7 @@ def back_up(settings: Settings, environment: Mapping[str, str], folder: Path, fi
         place = ""
         if is_file:
             path = journal_path(settings, environment)
-            place = _place_of_journal(settings)
+            place = _place_of_journal(settings, environment)
             copy_database(path, scratch / "journal.db")
             sources[place] = scratch / "journal.db"
         manifest = BackupManifest(
@@ -150,44 +160,47 @@ def back_up(settings: Settings, environment: Mapping[str, str], folder: Path, fi
     )
 
 
-def _place_of_journal(settings: Settings) -> str:
-    """The place of the journal in the restored folder."""
+def _place_of_journal(settings: Settings, environment: Mapping[str, str]) -> str:
+    """The place of the journal in the restored folder: where the settings in the backup name it, else `journal.db`, for
+    which `ACTUM_JOURNAL` is set.
+    """
     if not settings.journal:
         return f"{STATE}/journal.db"
-    try:
-        return str(checked_path(settings.journal))
-    except ValueError:  # it stands outside of the folder
-        return "journal.db"
+    is_in_file = settings.sources.get("journal") in (SETTINGS_FILE, str(settings_path(environment)))
+    return settings.journal if is_in_file and _is_inside(settings.journal) else JOURNAL
 
 
 def _files(settings: Settings, environment: Mapping[str, str], folder: Path) -> Iterator[tuple[str, Path]]:
     """The files beside the journal, by their places in the restored folder."""
     own = settings_path(environment)
-    if own is not None and own.is_file():
-        yield f"{CONFIG}/{own.name}", own
+    for path in (own, own.with_name(MCP_FILE)) if own is not None else ():
+        if path.is_file():
+            yield f"{CONFIG}/{path.name}", path
     for name in (SETTINGS_FILE, *_named_files(settings)):
         path = folder / name
         if _is_inside(name) and path.is_file():
             yield name, path
     state = state_folder(environment)
-    for name in _OF_STATE:
-        for path in paths_below(state / name) or ([state / name] if (state / name).is_file() else []):
+    for found in (each for name in _OF_STATE for each in sorted(state.glob(name))):
+        for path in paths_below(found) or ([found] if found.is_file() else []):
             yield f"{STATE}/{path.relative_to(state).as_posix()}", path
 
 
 def _named_files(settings: Settings) -> Sequence[str]:
-    """The policies and the workflows that the settings name."""
+    """The policies, the workflows and the files of MCP servers that the settings name."""
     every = (settings, *settings.of_agents.values())
     named = [*(each.policy for each in every), *(table.file for table in settings.workflows.values())]
+    named += [word for each in every for word in each.mcp if names_file(word)]
     return list(dict.fromkeys(filter(None, named)))
 
 
 def _is_inside(name: str) -> bool:
+    """Whether a path of the settings stays within their folder."""
     try:
         checked_path(name)
     except ValueError:
         return False
-    return True
+    return not name.startswith("~")
 
 
 def _apart(settings: Settings, environment: Mapping[str, str], folder: Path) -> Iterator[str]:
@@ -196,11 +209,14 @@ def _apart(settings: Settings, environment: Mapping[str, str], folder: Path) -> 
     if store.path.is_file():
         place = store.keys.place()
         yield f"the key of the file of secrets{f' ({place})' if place else ''}"
+    for name, told in _APART_OF_STATE.items():
+        if (path := state_folder(environment) / name).is_file():
+            yield told.format(path=path)
     if settings.journal_key:
         yield f"the key that signs the heads of the journal ({settings.journal_key})"
     for file in filter(None, (settings.serve.certificate, settings.serve.key_file)):
         yield f"the certificate of the server ({file})"
-    for name in sorted(_variables(environment, folder)):
+    for name in sorted(_variables(settings, environment, folder)):
         yield f"the variable {name}"
     sources = (each for table in (settings, *settings.of_agents.values()) for each in table.tools)
     tools = {each if isinstance(each, str) else each.source for each in sources} - _BUILT_IN
@@ -215,11 +231,12 @@ def _apart(settings: Settings, environment: Mapping[str, str], folder: Path) -> 
         yield f"files outside of the folder ({', '.join(outside)})"
 
 
-def _variables(environment: Mapping[str, str], folder: Path) -> set[str]:
-    """The variables that the settings name, and those of actum that are set."""
+def _variables(settings: Settings, environment: Mapping[str, str], folder: Path) -> set[str]:
+    """The variables that the settings and the files of MCP servers name, and those of actum that are set."""
     found = {name for name in environment if name.startswith("ACTUM_") and not name.startswith("ACTUM_TASK")}
-    for path in filter(None, (settings_path(environment), folder / SETTINGS_FILE)):
-        if path.is_file():
+    workflows = {table.file for table in settings.workflows.values()}
+    for place, path in _files(settings, environment, folder):
+        if place not in workflows and not place.startswith(STATE):
             found.update(_VARIABLE.findall(path.read_text("utf-8", "replace")))
     return found
 
@@ -241,8 +258,8 @@ def restore(settings: Settings, file: Path, into: Path, *, revoke_keys: bool = F
     """
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError("{path} is there already: restore into a new folder", path=into)
-    into.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with scratch_beside(into) as scratch:
+    above = next(each for each in into.absolute().parents if each.exists())
+    with scratch_beside(above / into.name) as scratch:
         whole = scratch / "restored"
         whole.mkdir(mode=0o700)
         manifest = read_backup(file, whole)
@@ -255,13 +272,14 @@ def restore(settings: Settings, file: Path, into: Path, *, revoke_keys: bool = F
         for each in whole.rglob("*"):
             each.chmod(0o700 if each.is_dir() else 0o600)
         try:
+            into.absolute().parent.mkdir(parents=True, exist_ok=True)
             whole.rename(into)  # over an empty folder, and over nothing else
         except OSError as error:
             raise UsageError("{path} can not be made: {why}", path=into, why=error.strerror or error) from None
     folder = into.absolute()
     variables = {"XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
-    if manifest.journal == "journal.db":
-        variables["ACTUM_JOURNAL"] = str(folder / "journal.db")
+    if manifest.journal == JOURNAL:
+        variables["ACTUM_JOURNAL"] = str(folder / JOURNAL)
     return Restored(
         folder=str(folder),
         at=manifest.at,
