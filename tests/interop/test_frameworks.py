@@ -46,6 +46,7 @@ def theirs_here(heard: dict[str, Any]) -> None:
         ["look", "tool_bug"],
         ["paint", ""],
         ["own", ""],
+        ["one_text", ""],
     ]
     told = [each[2] for each in heard["langchain"]]
     assert told[0] == "ordered 1 of 7"
@@ -53,6 +54,7 @@ def theirs_here(heard: dict[str, Any]) -> None:
     assert told[2:4] == ["here True", "It is dark."]  # with the id of the call, which the model is not asked for
     assert "/secret/path" not in told[4]
     assert heard["langchain"][5][3] == [["image/png", 12], ["application/json", 13]]  # the artifact is a file
+    assert heard["langchain definitions"][-1] == ["one_text", False, ["tool_input"]]
     assert heard["langchain definitions"][:2] == [["order", True, ["number", "size"]], ["look", False, ["what"]]]
     assert heard["llamaindex"] == [
         ["add", "", "{'sum': 5}", []],

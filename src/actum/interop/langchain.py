@@ -18,6 +18,7 @@ from typing import Unpack
 import pydantic
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException
+from langchain_core.tools import Tool as OneTextTool
 from langchain_core.utils.pydantic import model_json_schema
 
 from ..core.attachment import File
@@ -98,8 +99,11 @@ class LangChainToolset:
 
 
 def _definition(tool: BaseTool) -> Tool:
-    shown = tool.tool_call_schema
-    parameters = dict(shown if isinstance(shown, dict) else model_json_schema(shown))
+    if _takes_one_text(tool):
+        parameters: JsonObject = {"type": "object", "properties": tool.args, "required": [*tool.args]}
+    else:
+        shown = tool.tool_call_schema
+        parameters = dict(shown if isinstance(shown, dict) else model_json_schema(shown))
     for told_elsewhere in ("title", "description"):
         parameters.pop(told_elsewhere, None)
     injected = _injected(tool, parameters)
@@ -113,9 +117,16 @@ def _definition(tool: BaseTool) -> Tool:
     return Tool(name=tool.name, description=tool.description, parameters=parameters, answers=tool.return_direct)
 
 
+def _takes_one_text(tool: BaseTool) -> bool:
+    """Whether a tool has no schema and takes a text. What LangChain calls the schema of it is that of a function of its
+    own.
+    """
+    return isinstance(tool, OneTextTool) and tool.args_schema is None
+
+
 def _injected(tool: BaseTool, parameters: JsonObject) -> list[str]:
     """The arguments without which the tool can't be called and that a model is not told of."""
-    if isinstance(tool.args_schema, dict):
+    if isinstance(tool.args_schema, dict) or _takes_one_text(tool):
         return []
     fields, told = getattr(tool.get_input_schema(), "model_fields", {}), parameters.get("properties")
     return [

@@ -17,6 +17,7 @@ from typing import Annotated
 
 from langchain_core.tools import BaseTool as LangChainBase
 from langchain_core.tools import InjectedToolArg, InjectedToolCallId, ToolException
+from langchain_core.tools import Tool as LangChainTool
 from langchain_core.tools import tool as langchain_tool
 from llama_index.core.base.llms.types import ImageBlock
 from llama_index.core.tools import FunctionTool as LlamaIndexTool
@@ -88,6 +89,9 @@ class Own(LangChainBase):
         return text.upper()
 
 
+one_text = LangChainTool(name="one_text", description="Takes a text, and has no schema.", func=str.upper)
+
+
 def add(a: int, b: int) -> dict:
     """Add two numbers."""
     return {"sum": a + b}
@@ -113,7 +117,7 @@ def refused(result):
 
 
 THEIRS = {
-    "langchain": langchain.from_tools([order, look, paint, Own()]),
+    "langchain": langchain.from_tools([order, look, paint, Own(), one_text]),
     "llamaindex": llamaindex.from_tools(
         [
             LlamaIndexTool.from_defaults(add),
@@ -131,6 +135,7 @@ CALLS = {
         ("look", {"what": "bug"}),
         ("paint", {"what": "a cat"}),
         ("own", {"text": "abc"}),
+        ("one_text", {"tool_input": "abc"}),
     ],
     "llamaindex": [("add", {"a": 2, "b": 3}), ("picture", {"what": "x"}), ("refuse", {"what": "way"})],
 }
