@@ -100,7 +100,8 @@ def test_how_a_model_is_asked_comes_from_the_file_under_the_flags(tmp_path: Path
     assert (settings.model_settings, settings.truncation) == (expected, "auto")
     assert "sesame" not in repr(settings)
     for line, words in {
-        "[model_settings]\nheat = 1": "The model settings are: temperature, max_tokens",
+        "[model_settings]\nheat = 1": r"The fields of \[model_settings\] are: temperature, max_tokens",
+        "[models.\"gpt-5.1\"]\nmodel = 'x'": r'The fields of \[models."gpt-5.1"\] are: upstreams',
         "[model_settings]\ntemperature = -1": "temperature=-1",
         '[model_settings]\ntop_p = "much"': "top_p",
         'truncation = "always"': "truncation",

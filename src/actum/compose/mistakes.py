@@ -15,12 +15,14 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import Meta, Struct
 
+from ..core.json import dumps
 from ..core.language.sentence import Sentence
 from ..core.toml import read_toml
 
 _LINE_OF_TOML = re.compile(r"\(at line (\d+),")
 _TABLE = re.compile(r"^\s*(\[\[?)(.+?)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]++|"[^"]*"|'[^']*'|\s*+\.\s*+)+?)\s*=""")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _NAMED = re.compile(r"\[(?P<table>[^\]]+)\](?: (?P<key>[a-z_]+):)?")
 _MARKS = ('"""', "'" * 3)
 
@@ -110,7 +112,8 @@ def faults_in(
         else:
             inner = _inner(fields[key].type, value)
             for name, kind_of_it, inner_table in inner:
-                yield from faults_in(kind_of_it, inner_table, key.replace("_", " "), (*path, key, *name))
+                at = (*path, key, *name)
+                yield from faults_in(kind_of_it, inner_table, f"fields of {_table(at)}", at)
             if not inner:
                 left[key] = value
             elif inner[0][0] and isinstance(value, dict):  # beside tables there may stand what is none
@@ -200,6 +203,15 @@ def meant(said: str, known: Mapping[str, object] | Sequence[str]) -> Sentence:
     """`. Did you mean ...?` where one of the known names is near; empty where none is."""
     near = get_close_matches(said, list(known), n=1)
     return Sentence(". Did you mean `{name}`?", name=near[0]) if near else Sentence("")
+
+
+def _table(path: Sequence[str]) -> str:
+    """The header of a table.
+
+    >>> _table(("models", "gpt-5.1"))
+    '[models."gpt-5.1"]'
+    """
+    return f"[{'.'.join([key if _BARE.fullmatch(key) else dumps(key) for key in path])}]"
 
 
 def _inner(kind: object, value: object) -> list[tuple[tuple[str, ...], type[Struct], Mapping[str, object]]]:
