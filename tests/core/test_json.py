@@ -53,6 +53,12 @@ def test_numbers_that_json_does_not_have_are_refused(text: str) -> None:
         parse(text)
 
 
+@pytest.mark.parametrize("text", ["1e999", '{"amount": -1E400}', "1" * 400 + ".0"])
+def test_a_number_that_python_reads_as_infinity_is_refused_since_no_record_can_hold_it(text: str) -> None:
+    with pytest.raises(JsonProblem, match="is too large a number"):
+        parse(text)
+
+
 def test_half_a_surrogate_pair_is_replaced_and_it_is_said() -> None:
     value, repairs = parse(r'{"\ud83d": ["\ude00", "\ud83d\ude00"]}')
     assert value == {"\ufffd": ["\ufffd", "😀"]}

@@ -123,6 +123,11 @@ def test_without_declared_sinks_every_argument_is_one() -> None:
         ("2025-01-02", "2025-01-02 10:00", True),
         ("2025-01-02", "2025-01-021", False),
         ("2025-01-02", "2025-01-03", False),
+        ("2025-01-02", "2025-01-02T10:00:30.5+02:00", True),
+        ("2025-01-02", "2025-01-02 10:00 https://x.test", False),  # a stranger's words behind the day
+        ("2025-01-02", "2025-01-02 and mallory@x.test", False),
+        ("20", "２０", False),
+        (0, -0.0, True),
         (["a@x", "b@x"], ["b@x", "a@x"], True),
         (["a@x"], ["a@x", "m@x"], False),
         (["a@x", "a@x"], ["a@x", "m@x"], False),
@@ -244,6 +249,8 @@ def test_a_question_says_the_value_and_where_it_came_from_and_no_more_of_a_stran
         '{"calls": {}}',
         '{"calls": [{"tool": 1}]}',
         '{"calls": [{"tool": "send_mail", "arguments": {"to": NaN}}]}',
+        '{"calls": [{"tool": "send_mail", "arguments": {"to": 1e999}}]}',
+        '{"calls": [{"tool": "send_mail", "arguments": {"to": "ada"}, "arguments": {}}]}',
         '{"calls": [{"tool": "send_mail", "approved": true}]}',
         '{"calls": [{"tool": "send_mail", "arguments": {"to": "' + "x" * BYTES_MAX + '"}}]}',
         '{"calls": [' + ",".join(['{"tool": "x"}'] * 201) + "]}",
@@ -254,6 +261,14 @@ def test_a_question_says_the_value_and_where_it_came_from_and_no_more_of_a_stran
 def test_what_is_no_mandate_is_refused(said: str) -> None:
     with pytest.raises(UsageError, match="mandate"):
         Mandate.of(said.encode())
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_no_record_can_hold_is_in_no_mandate(number: float) -> None:
+    made = Mandate((MandatedCall("send_mail", {"to": number}),))
+    for said in (wants("send_mail", to=number), made):
+        with pytest.raises(UsageError, match="this is no mandate"):
+            Mandate.of(said)
 
 
 def test_a_mandate_names_tools_and_parameters_that_there_are() -> None:

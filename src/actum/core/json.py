@@ -1,8 +1,8 @@
 """What JSON may hold, as types, and the one place where foreign JSON text becomes such a value.
 
-Model-made JSON is hostile input: duplicate keys, `NaN`, numbers of any length, half a surrogate pair. `parse` reads it
-strictly and says what it had to mend. The journal and the dialects encode with msgspec, which needs what `parse`
-ensures.
+Model-made JSON is hostile input: duplicate keys, `NaN`, numbers of any length or size, half a surrogate pair. `parse`
+reads it strictly and says what it had to mend. The journal and the dialects encode with msgspec, which needs what
+`parse` ensures.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def parse(text: str | bytes, *, keep_last: bool = False) -> tuple[Json, tuple[st
         The value and the repairs that were made, each a short phrase (`key 'a' is given twice with one value`).
 
     Raises:
-        JsonProblem: not JSON, a key with two values, `NaN` or `Infinity`, or nested deeper than 100 levels.
+        JsonProblem: not JSON, a key with two values, `NaN` or `Infinity`, a number that is too large (`1e999`), or
+            nested deeper than 100 levels.
 
     >>> parse('{"a": 1, "a": 1}')
     ({'a': 1}, ("key 'a' is given twice with one value",))
@@ -71,14 +72,16 @@ def parse(text: str | bytes, *, keep_last: bool = False) -> tuple[Json, tuple[st
         return value
 
     try:
-        value: Json = json.loads(text, object_pairs_hook=unique, parse_constant=_refuse_constant)
+        value: Json = json.loads(
+            text, object_pairs_hook=unique, parse_constant=_refuse_constant, parse_float=finite_float
+        )
     except json.JSONDecodeError as error:
         raise JsonProblem(f"{error.msg} at character {error.pos} of {len(text)}") from None
     except RecursionError:
         raise JsonProblem(f"nested deeper than {DEPTH_MAX} levels") from None
     except JsonProblem:
         raise
-    except ValueError as error:  # Python's limit on the digits of an integer, and _refuse_constant
+    except ValueError as error:  # Python's limit on the digits of an integer, _refuse_constant, finite_float
         raise JsonProblem(str(error).split(";")[0][:120]) from None
     if "\\u" in text and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
         value = _without_surrogates(value)
@@ -207,6 +210,18 @@ def kind_of(value: object) -> str:
             return "array"
         case _:
             return "object"
+
+
+def finite_float(text: str) -> float:
+    """The number that a text of JSON writes. JSON may write `1e999`, which Python reads as infinity.
+
+    Raises:
+        ValueError: the number is too large.
+    """
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
 
 
 def _refuse_constant(name: str) -> Json:

@@ -42,6 +42,8 @@ SHOWN_MAX = 80
 """Characters of a value that are repeated in a question or a refusal."""
 _PLAIN = re.compile(r"[\w@.:/+-]+")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIME = re.compile(r"[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:Z|[+-]\d{2}:?\d{2}))?", re.ASCII)
+"""What stands behind a day: a time, and nothing else."""
 LookUp = Callable[[JsonObject], Origins]
 
 
@@ -186,7 +188,7 @@ def _fits(fixed: Json, given: Json) -> bool:
     one, other = written(fixed), written(given)
     if lower(one) == lower(other) and same_but_for_case(one, other):
         return True
-    return _DAY.fullmatch(one) is not None and other.startswith((f"{one}T", f"{one} "))
+    return _DAY.fullmatch(one) is not None and other.startswith(one) and _TIME.fullmatch(other, len(one)) is not None
 
 
 # What a person is told ----------------------------------------------------------------------------------------------

@@ -8,13 +8,14 @@ mandate is an empty one: then everything is a question.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.errors import UsageError
-from ..core.json import Json, JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps, parse
 from ..core.message import Message, SystemMessage, UserMessage
 from ..core.model import Request
 from ..core.run.mandate import MandatedCall
@@ -41,25 +42,20 @@ class Mandate(Struct, frozen=True):
         """A mandate out of a value: `{"calls": [{"tool": "send_mail", "arguments": {"to": "ada@example.com"}}]}`.
 
         Args:
-            said: the value, or its JSON; a mandate stays as it is.
+            said: the value, or its JSON, or a mandate.
 
         Raises:
-            UsageError: the value is none: it has other fields, over `CALLS_MAX` calls, `BYTES_MAX` bytes, or is nested
-                more than `DEPTH_MAX` deep.
+            UsageError: the value is none: it has other fields, a key twice, a number that JSON can not hold, over
+                `CALLS_MAX` calls, `BYTES_MAX` bytes, or is nested more than `DEPTH_MAX` deep.
 
         >>> Mandate.of({"calls": [{"tool": "send_mail"}]}).calls[0].arguments
         {}
         """
-        if isinstance(said, Mandate):
-            return said
         try:
-            if isinstance(said, str | bytes):
-                if len(said) > BYTES_MAX:
-                    raise UsageError("a mandate has at most {most} bytes", most=BYTES_MAX)
-                said = msgspec.json.decode(said)
-            if len(msgspec.json.encode(said)) > BYTES_MAX:
+            text = said if isinstance(said, str | bytes) else _json(said)
+            if len(text.encode() if isinstance(text, str) else text) > BYTES_MAX:
                 raise UsageError("a mandate has at most {most} bytes", most=BYTES_MAX)
-            found = msgspec.convert(said, _Written)
+            found = msgspec.convert(parse(text)[0], _Written)
             depth = max([_depth(call.arguments) for call in found.calls], default=0)
         except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
             raise UsageError("this is no mandate: {why}", why=str(error)[:200]) from None
@@ -87,6 +83,16 @@ class Mandate(Struct, frozen=True):
                     "the mandate names {name!r}, which is no parameter of {tool}", name=other[0][:64], tool=call.tool
                 )
         return self
+
+
+def _json(said: Mandate | Json) -> str:
+    """The JSON of a value that Python code gives.
+
+    Raises:
+        TypeError, ValueError: JSON can not hold the value, as `NaN` and infinity.
+    """
+    plain = {"calls": list(map(structs.asdict, said.calls))} if isinstance(said, Mandate) else said
+    return json.dumps(plain, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
 class _WrittenCall(Struct, forbid_unknown_fields=True):

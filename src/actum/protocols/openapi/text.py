@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from ...core.json import Json, JsonObject
+from ...core.json import Json, JsonObject, finite_float
 from .model import BadDocument
 
 BYTES_MAX = 64 * 2**20
@@ -58,7 +58,7 @@ def read_text(text: bytes | str) -> JsonObject:
 
 def _json(text: str) -> Json:
     try:
-        value: Json = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        value: Json = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=finite_float)
     except json.JSONDecodeError as error:
         if text.lstrip()[:1] == "{" and not re.match(r'\{\s*["}]', text.lstrip()):
             return _Yaml().read(text)  # YAML in braces
@@ -67,7 +67,7 @@ def _json(text: str) -> Json:
         raise BadDocument("the document is nested deeper than {most} levels", most=DEPTH_MAX) from None
     except BadDocument:
         raise
-    except ValueError as error:  # Python's limit on the digits of an integer
+    except ValueError as error:  # Python's limit on the digits of an integer, finite_float
         raise BadDocument("the document has a number that can not be read: {why}", why=str(error)[:80]) from None
     level: list[Json] = [value]
     for _ in range(DEPTH_MAX):
