@@ -39,9 +39,11 @@ UNTRANSLATED = 240
 
 OPTIONS = frozenset(
     {
+        "code",
         "console",
         "effect",
         "exc_info",
+        "field",
         "files",
         "go_on",
         "headers",

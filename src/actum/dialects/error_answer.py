@@ -87,6 +87,45 @@ class ThreadsNotServed(UsageError):
         super().__init__("thread: conversations are not stored here; send all messages, and no thread")
 
 
+class NotStored(UnknownName):
+    """A client of the Responses API names by its id what is not stored for this caller. Clients know this error by its
+    field and its code.
+
+    Args:
+        message, values: as of every error.
+        field: of the request, in which the id is.
+        code: what OpenAI calls this error; empty where it has no name.
+
+    Source: Responses API, `previous_response_not_found`.
+    """
+
+    def __init__(self, message: str, /, *, field: str, code: str = "", **values: object) -> None:
+        super().__init__(message, **values)
+        self.field = field
+        self.code = code
+
+
+def no_item(id_: str) -> NotStored:
+    """There is no item of this id for the caller."""
+    return NotStored(
+        "Item with id {item_id!r} not found. Items are not persisted when `store` is set to false, and not for every "
+        "model. Send the item itself in the place of its id, as clients do with `store` set to false.",
+        field="input",
+        item_id=id_[:100],
+    )
+
+
+def no_previous_response(id_: str) -> NotStored:
+    """There is no response of this id for the caller."""
+    return NotStored(
+        "Previous response with id {response_id!r} not found. Responses are not persisted when `store` is set to "
+        "false, and not for every model.",
+        field="previous_response_id",
+        code="previous_response_not_found",
+        response_id=id_[:100],
+    )
+
+
 class ErrorAnswer(Struct, frozen=True):
     """An HTTP answer that says why there is none.
 
@@ -123,6 +162,9 @@ def openai_error(error: ActumError) -> JsonObject:
     kind = _OPENAI.get(status, "server_error" if _is_ours(error, status) else "invalid_request_error")
     code = "context_length_exceeded" if isinstance(error, ContextOverflow) else _OPENAI_CODES.get(status)
     code = error.code if isinstance(error, RunFailed) else code
+    if isinstance(error, NotStored):
+        code, kind = error.code or None, "invalid_request_error"
+        return {"message": _message(error), "type": kind, "param": error.field, "code": code}
     return {"message": _message(error), "type": kind, "param": None, "code": code}
 
 

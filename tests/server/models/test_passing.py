@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator
 
 import httpx2
+import openai
 import pytest
 from msgspec import structs
 
@@ -42,6 +43,7 @@ CHAT_BODY: dict[str, object] = {
     "messages": [{"role": "user", "content": "Add 2 and 3."}],
     "tools": [{"type": "function", "function": {"name": "add", "parameters": ADD}}],
 }
+CALLED = {"type": "function_call_output", "call_id": "call_1", "output": "5"}
 BODIES: dict[str, tuple[str, dict[str, object]]] = {
     "chat": ("/v1/chat/completions", CHAT_BODY),
     "responses": (
@@ -669,3 +671,26 @@ async def test_a_stream_of_tiny_or_large_events_leaves_the_loop_to_others_while_
         assert answer.status_code in (200, 502), answer.text
         held[name] = turns.held
     assert {name: calls for name, calls in held.items() if calls >= 30_000} == {}
+
+
+@pytest.mark.parametrize(
+    ("named", "param", "code"),
+    [
+        ({"input": [{"type": "item_reference", "id": "fc_1"}, CALLED]}, "input", None),
+        ({"input": [{"id": "msg_1"}, CALLED]}, "input", None),
+        ({"input": "Sure?", "previous_response_id": "r"}, "previous_response_id", "previous_response_not_found"),
+        ({"input": "Sure?", "conversation": {"id": "conv_1"}}, "conversation", None),
+    ],
+)
+async def test_what_only_its_own_api_has_stored_is_not_left_out_of_a_conversation(
+    named: dict[str, object], param: str, code: str | None
+) -> None:
+    server = RawServer()
+    async with server.serving() as url, gateway({"fast": upstream(url)}) as (origin, _, lines):
+        async with openai.AsyncOpenAI(base_url=f"{origin}/v1", api_key="any", max_retries=0) as client:
+            for stream in (False, True):
+                with pytest.raises(openai.NotFoundError) as told:
+                    await client.responses.create(model="fast", stream=stream, **named)  # type: ignore[call-overload]
+                error = told.value
+                assert (error.type, error.param, error.code) == ("invalid_request_error", param, code)
+    assert (server.asked, [line.end for line in lines.kept]) == ([], ["refused", "refused"])

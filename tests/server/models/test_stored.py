@@ -8,10 +8,12 @@ from pathlib import Path
 import httpx2
 import openai
 import pytest
+from openai.types.responses import Response
 
 from actum.core.call import ToolCall
 from actum.core.message import Reply, UserMessage
 from actum.core.model import Request
+from actum.core.run.record import Started
 from tests.patience import HANGS_S
 from tests.server.models.desk import Desk, desk, until
 from tests.server.models.test_agents import ADDS, add, openai_of
@@ -144,3 +146,53 @@ async def test_conversations_are_the_sessions_of_their_caller() -> None:
         with pytest.raises(openai.NotFoundError):
             await client.responses.create(model="desk", input="Sure?", conversation="conv_made_up")
         assert (await client.conversations.delete(talk.id)).deleted
+
+
+@pytest.mark.row("P1")
+@pytest.mark.parametrize("stream", [False, True])
+async def test_items_of_stored_responses_are_named_by_their_ids(stream: bool) -> None:
+    tool = {"type": "function", "name": "weather", "parameters": {"type": "object"}}
+    calls = Reply.of("I will look.", [ToolCall("call_0", "weather", {"city": "Oslo"})])
+    async with desk([*ADDS, calls, "It is sunny.", "Yes."], [add]) as server, openai_of(server) as client:
+
+        async def respond(
+            said: list[dict[str, object]], asked: openai.AsyncOpenAI = client, **more: object
+        ) -> Response:
+            whole = await asked.responses.create(model="desk", input=said, tools=[tool], stream=stream, **more)  # type: ignore[call-overload]
+            if not stream:
+                return whole  # type: ignore[no-any-return]
+            (response,) = [event.response async for event in whole if event.type == "response.completed"]
+            return response  # type: ignore[no-any-return]
+
+        def named(response: Response) -> list[dict[str, object]]:  # as the AI SDK sends what was stored
+            return [{"type": "item_reference", "id": item.id} for item in response.output]
+
+        said: list[dict[str, object]] = [{"role": "user", "content": "What is 2 + 3?"}]
+        first = await respond(said)
+        assert [item.type for item in first.output] == ["message", "mcp_call", "message"]
+        said += [*named(first), {"role": "user", "content": "And the weather?"}]
+        second = await respond(said)
+        call = second.output[-1]
+        assert call.type == "function_call"
+        said += [*named(second), {"type": "function_call_output", "call_id": call.call_id, "output": "sun"}]
+        third = await respond(said)
+        said += [*[{**each, "type": None} for each in named(third)], {"role": "user", "content": "Sure?"}]
+        assert (third.output_text, (await respond(said)).output_text) == ("It is sunny.", "Yes.")
+        assert texts(server.model.requests[-1]) == [
+            *("What is 2 + 3?", "Let me see.", "It is 5.", "And the weather?", "I will look.", "It is sunny.", "Sure?")
+        ]
+        begun = [(await server.journal.read(run.run_id))[0].record for run in await server.journal.runs()]
+        assert [record.history for record in begun if isinstance(record, Started)] == [(), (), ()]  # it is on record
+
+        with pytest.raises(openai.BadRequestError, match="named twice"):
+            await respond([*named(first), *named(first)])
+        for item in first.output:
+            for key in ("bob", "ann-2", "program"):
+                async with openai_of(server, key) as other:
+                    with pytest.raises(openai.NotFoundError, match="not found"):
+                        await respond([{"type": "item_reference", "id": item.id}, said[0]], other)
+        known = str(first.output[0].id)
+        for unknown in ("msg_1", f"{known}9", known.replace("_0_", "_0t_"), "rs_0123"):
+            with pytest.raises(openai.NotFoundError) as absent:
+                await respond([{"type": "item_reference", "id": unknown}, said[0]])
+            assert (absent.value.type, absent.value.param) == ("invalid_request_error", "input")

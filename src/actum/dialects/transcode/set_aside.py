@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ...core.json import Json, JsonObject, dumps
 from ..api.openai_fields import camel
+from ..api.openai_responses.items import reference_of
 from ..losses import Loss, shortened
 from .one_field import with_field
 
@@ -168,11 +169,7 @@ class _Found:
 
     def _is_stored(self, item: Json, path: str) -> bool:
         """Whether the item is only named by its id."""
-        is_stored = (
-            self._api == "openai_responses"
-            and isinstance(item, dict)
-            and (item.get("type") == "item_reference" or (item.keys() == {"id"}))
-        )
+        is_stored = self._api == "openai_responses" and bool(reference_of(item))
         if is_stored:
             self._lose(path, item, _STORED)
         return is_stored

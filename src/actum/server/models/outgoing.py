@@ -9,12 +9,14 @@ from ...core.json import Json, JsonObject
 from ...core.tool import ToolChoice, is_demand
 from ...dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
 from ...dialects.api.openai_chat.request import forms_of
+from ...dialects.api.openai_responses.items import reference_of
+from ...dialects.error_answer import NotStored, no_item, no_previous_response
 from ...dialects.losses import Loss
 from ...dialects.transcode.one_field import with_field
 from ...dialects.transcode.transcode import transcode
 from ...models.returned_thoughts import without_thoughts
 from .request import ModelRequest
-from .surface import CHAT, Vendor
+from .surface import CHAT, RESPONSES, Vendor
 from .upstream import ModelUpstream
 
 _OWN: dict[str, frozenset[str]] = {
@@ -93,6 +95,8 @@ def outgoing(
         raise UsageError(
             "tools: this model is behind another API, which can not run {alien}", alien=", ".join(alien[:10])
         )
+    if surface is RESPONSES:
+        _check_stored(asked.fields)
     source = surface.dialect
     if surface is CHAT and to.place.dialect.name == "openai_chat":
         source = OPENAI_FUNCTIONS  # either form is read by either dialect, and the same to the same changes nothing
@@ -109,6 +113,23 @@ def outgoing(
     elif not asked.stream and b'"stream' in body:
         body = with_field(body, ["stream"], False)
     return Outgoing(body, "", asks_usage, tuple(loss for loss in said.lost if loss.where != "model"))
+
+
+def _check_stored(fields: JsonObject) -> None:
+    """Refuse a request that names what its own API would have stored: without that, the model would answer another
+    conversation than the client means.
+
+    Raises:
+        NotStored: it names an item, a response or a conversation by its id.
+    """
+    said = fields.get("input")
+    for item in said if isinstance(said, list) else ():
+        if id_ := reference_of(item):
+            raise no_item(id_)
+    if isinstance(id_ := fields.get("previous_response_id"), str):
+        raise no_previous_response(id_)
+    if fields.get("conversation"):
+        raise NotStored("There is no such conversation.", field="conversation")
 
 
 def _is_in_form_of(asked: ModelRequest, to: ModelUpstream) -> bool:

@@ -58,6 +58,7 @@ class ModelRequest:
         self.model = model
         self.stream = stream
         self.identity: Identity = identity_of(http.scope)
+        self._read = body
         self._fields: JsonObject | None = None
         self._request: Request | None = None
 
@@ -77,8 +78,14 @@ class ModelRequest:
             UsageError: it is no JSON object; the message says where it ends to be one.
         """
         if self._fields is None:
-            self._fields = read_body(self.body)
+            self._fields = read_body(self._read)
         return self._fields
+
+    def saying(self, fields: JsonObject) -> ModelRequest:
+        """The same request, read as if its body had these fields. `body` stays what the client sent."""
+        said = ModelRequest(self.surface, self.http, self.body, self.model, stream=self.stream)
+        said._read, said._fields = msgspec.json.encode(fields), fields
+        return said
 
     @property
     def dialect(self) -> ApiDialect:
@@ -94,7 +101,7 @@ class ModelRequest:
             UsageError: the body is no request of this API; the message says where.
         """
         if self._request is None:
-            body = self.body
+            body = self._read
             if self.surface is COUNT_CONTENT and isinstance(whole := self.fields.get("generateContentRequest"), dict):
                 body = msgspec.json.encode(whole)  # the other way to ask Google's API for a count
             read = self.surface.dialect.decode_request(body)

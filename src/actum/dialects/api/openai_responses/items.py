@@ -63,6 +63,17 @@ def thought_item(part: ReasoningPart, beside: JsonObject) -> JsonObject:
     return item
 
 
+def reference_of(item: Json) -> str:
+    """The id by which an item of the input names another item; empty for every other item. Its type may be left out."""
+    match item:
+        case {"type": "item_reference", "id": str(id_)}:
+            return id_
+        case {"id": str(id_), **rest} if not any(rest.values()):
+            return id_
+        case _:
+            return ""
+
+
 def is_own(item: JsonObject) -> bool:
     """Its id was made here."""
     return str(item.get("id") or "").startswith(OWN_ID)

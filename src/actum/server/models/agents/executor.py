@@ -57,6 +57,7 @@ from .failure import STATUS_HEADER, failed_response, failure
 from .ids import AnswerRef
 from .items import answer_fold, quoted_before
 from .placing import REPEAT_S, UNSTORED, Begin, GoOn, Place, Placing, door_fields, is_to_be_stored, under_way
+from .references import ItemReferences
 from .secret import NameSecret
 from .stored import StoredAnswers
 from .telling import Telling
@@ -175,8 +176,10 @@ class AgentExecutor:
         self._ending = asyncio.Event()
         self._agent_of: Callable[[str, Identity], Awaitable[str]] | None = None
         self._assistants = Assistants(api, self._placing, conversations, self)
+        stored = StoredAnswers(api, self._placing, self.told_from_record)
+        self._references = ItemReferences(api, stored)
         self._routes = [
-            *StoredAnswers(api, self._placing, self.told_from_record).routes,
+            *stored.routes,
             *conversations.routes,
             *self._assistants.routes,
         ]
@@ -251,6 +254,7 @@ class AgentExecutor:
             return await off_loop(len(asked.body), count_tokens, asked)
         if asked.surface.does != "answer":
             raise UsageError("an agent gives no {does}: ask for a model that does", does=asked.surface.does)
+        asked = await self._references.replaced(asked)
         turn = await off_loop(len(asked.body), read_turn, asked)
         try:
             place = await self._placing.place(asked, turn, agent)

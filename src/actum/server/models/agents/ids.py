@@ -7,6 +7,7 @@ nobody can guess, and a caller who shows an id still has to be the owner of the 
     mcp_<run>_<entry>_<index>   a call that was made here; `mcptoolu_` for clients of Anthropic
     mcpr_<run>_<question>       a call that waits for a person
     resp_<run>_<entry>          an answer: what the run did from this entry on; with `t` at its end, not stored
+    msg_<run>_<entry>_<place>   an item of this answer; `fc_` for a call of the client, `msg_in_` for what was asked
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import re
 
 from msgspec import Struct
 
+from ....journal.recording import CallRef
+
 _HEX = "[0-9a-f]{20,32}"
 _CALL = re.compile(rf"(?:call|toolu)_({_HEX})_({_HEX})")
 _SERVER_CALL = re.compile(rf"(?:mcp|mcptoolu)_({_HEX})_(\d{{1,9}})_(\d{{1,9}})")
 _APPROVAL = re.compile(rf"mcpr_({_HEX})_({_HEX})")
 _ANSWER = re.compile(rf"(?:resp|msg)_({_HEX})_(\d{{1,9}})(t?)")
+_ITEM = re.compile(rf"(?:fc|ig|in|msg|msg_in|rs)_({_HEX})_(\d{{1,9}})(t?)_\d{{1,9}}")
 _RUN = re.compile(rf"run_({_HEX})")
 
 
@@ -83,10 +87,16 @@ def read_approval_id(text: str) -> AskRef | None:
     return _ask(_APPROVAL, text)
 
 
-def read_server_call_id(text: str) -> str:
-    """The run of a call that was made here; empty where the id is not made here."""
+def read_server_call_id(text: str) -> tuple[str, CallRef] | None:
+    """The run of a call that was made here, and which call of the run; None where the id is not made here."""
     found = _SERVER_CALL.fullmatch(text)
-    return f"run_{found[1]}" if found is not None else ""
+    return (f"run_{found[1]}", CallRef(int(found[2]), int(found[3]))) if found is not None else None
+
+
+def read_item_id(text: str) -> AnswerRef | None:
+    """The answer that an item of the Responses API belongs to; None where the id is not made here."""
+    found = _ITEM.fullmatch(text)
+    return AnswerRef(f"run_{found[1]}", int(found[2]), not found[3]) if found is not None else None
 
 
 def read_answer_id(text: str) -> AnswerRef | None:

@@ -25,6 +25,7 @@ from ....core.run.ids import new_id
 from ....core.run.pending import Pending
 from ....core.run.record import Ended, InputGiven
 from ....dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
+from ....dialects.error_answer import no_previous_response
 from ....features.refusal import Refusal
 from ...access_log import traceparent_of_request
 from ...api.api import Api, Start
@@ -219,10 +220,7 @@ class Placing:
         names = (again, history_name(secret, who, agent, said), of_question, *unstored)
         begin = Begin(start=start, question=question, told=told_before, names=names, conversation=turn.conversation)
         if turn.previous:
-            ref = read_answer_id(turn.previous)
-            if ref is None or not ref.is_stored:
-                raise UnknownName("There is no such previous response.")
-            before = await self.own(ref.run_id, who, "previous response")
+            before = await self._previous(turn.previous, who)
             if turn.conversation:
                 raise UsageError("previous_response_id and conversation: give one of the two")
             return msgspec.structs.replace(begin, after=before.run_id)
@@ -241,6 +239,20 @@ class Placing:
         claims = claimed_history(told, who, own_tools, question.text, recorded)
         disagrees = any(isinstance(message, Reply | ToolMessage) for message in told)
         return msgspec.structs.replace(begin, messages=claims, disagrees=disagrees)
+
+    async def _previous(self, id_: str, who: Identity) -> Recorded:
+        """The run of the answer that a request follows.
+
+        Raises:
+            NotStored: there is none for the caller.
+        """
+        ref = read_answer_id(id_)
+        if ref is None or not ref.is_stored:
+            raise no_previous_response(id_)
+        try:
+            return await self.own(ref.run_id, who)
+        except UnknownName:
+            raise no_previous_response(id_) from None
 
     async def _answered_before(
         self, history: Sequence[Message], who: Identity, agent: str, secret: bytes
@@ -308,6 +320,8 @@ class Placing:
         try:
             recorded = await self.own(run, who)
         except UnknownName:
+            if turn.previous and not turn.run:
+                raise no_previous_response(turn.previous) from None
             if turn.is_named or turn.previous or turn.says_nothing:
                 raise
             return None  # it is in the history, whose rest may be the caller's

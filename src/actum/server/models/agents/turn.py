@@ -25,7 +25,7 @@ from ....dialects.api.openai_fields import camel
 from ....dialects.losses import WHAT_CHARS_MAX, Loss
 from ..request import ModelRequest
 from ..surface import CHAT, COMPLETIONS, MESSAGES, RESPONSES, Surface
-from .ids import is_named_run, read_answer_id, read_approval_id, read_server_call_id
+from .ids import is_named_run, read_approval_id, read_item_id, read_server_call_id
 
 _LOGPROBS = "an agent has no probabilities of tokens"
 _ONE_ANSWER = "an agent gives one answer"
@@ -133,7 +133,7 @@ def _is_none(name: str, value: Json) -> bool:
 RUN_HEADER = "x-actum-run"
 """The header that names the run: in every answer, and in a request that goes on with the run."""
 
-_TOLD_ITEMS = frozenset({"mcp_call", "mcp_approval_request", "mcp_list_tools", "item_reference", "reasoning"})
+_TOLD_ITEMS = frozenset({"mcp_call", "mcp_approval_request", "mcp_list_tools", "reasoning"})
 _TOLD_BLOCKS = frozenset({"mcp_tool_use", "mcp_tool_result", "thinking", "redacted_thinking"})
 _encode = msgspec.json.Encoder().encode
 
@@ -201,7 +201,7 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
         UsageError: it asks for something that an agent does not do, or is no request of its API.
     """
     fields = asked.fields
-    _check_size(fields)
+    check_size(fields)
     request = asked.request
     _check(request, fields)
     lost = tuple(lost_wishes(asked.surface, request.extras))
@@ -234,7 +234,7 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
     )
 
 
-def _check_size(fields: JsonObject) -> None:
+def check_size(fields: JsonObject) -> None:
     """Refuse a conversation of very many pieces before the pieces are looked at.
 
     Raises:
@@ -391,7 +391,7 @@ def _run_of(id_: str) -> str:
     """The run that an id of ours names; empty for any other id."""
     if (approval := read_approval_id(id_)) is not None:
         return approval.run_id
-    if id_.startswith("msg_"):  # an item of a message: its place in the answer stands behind the id of the answer
-        answer = read_answer_id(id_.rpartition("_")[0])
-        return answer.run_id if answer is not None else ""
-    return read_server_call_id(id_)
+    if (answer := read_item_id(id_)) is not None:
+        return answer.run_id
+    made = read_server_call_id(id_)
+    return made[0] if made is not None else ""
