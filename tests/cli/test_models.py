@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
+from actum.core.clock import SystemClock
+from actum.core.stored.passed import PassedRequest
+from actum.storage.sqlite import SQLiteJournal
 from tests.chat_server import ChatServer
 
 from .person import Person
@@ -116,3 +121,35 @@ def test_the_doctor_lists_what_is_there_and_sends_it_nothing(person: SitDown, mo
         listings = (" ".join(person("doctor").ends()[1].split()) for _ in range(4))
         assert any("actum models --use lmstudio:tiny:1b" in told for told in listings)
         assert server.requests == []
+
+
+def test_tokens_that_no_upstream_told_are_marked_in_the_report(run: Run, home: Path) -> None:
+    async def keep() -> None:
+        journal = SQLiteJournal(home / "runs.db")
+        assert journal.passed is not None
+        for model, estimated in (("fast", True), ("slow", False)):
+            line = PassedRequest(
+                at=SystemClock().now(),
+                request_id=model,
+                principal="ann",
+                surface="chat",
+                upstream="up",
+                model=model,
+                asked=model,
+                end="client_left",
+                status=200,
+                input_tokens=1_234,
+                output_tokens=567,
+                estimated=estimated,
+                cost=Decimal("0.25"),
+                seconds=1.0,
+            )
+            journal.passed.add(line)
+        await journal.close()
+
+    asyncio.run(keep())
+    told = run("models", "report", "--journal", str(home / "runs.db"))
+    rows = {line.split()[2]: line.split()[6:9] for line in told.stdout.splitlines()[1:]}
+    assert rows == {"fast": ["~1234", "~567", "~0.25"], "slow": ["1234", "567", "0.25"]}, told.stdout
+    sums = json.loads(run("models", "report", "--journal", str(home / "runs.db"), "--json").stdout)
+    assert {each["model"]: each["estimated"] for each in sums} == {"fast": 1, "slow": 0}

@@ -21,7 +21,7 @@ def lines_of(journal: Journal) -> PassedRequests:
     return found
 
 
-def line(number: int, *, end: PassedEnd = "answered", cost: str | None = "0.001", **who: str) -> PassedRequest:
+def line(number: int, *, end: PassedEnd = "answered", cost: str | None = "0.001", **more: object) -> PassedRequest:
     """A line."""
     return PassedRequest(
         at=100.0 + number,
@@ -36,7 +36,7 @@ def line(number: int, *, end: PassedEnd = "answered", cost: str | None = "0.001"
         cost=None if cost is None else Decimal(cost),
         seconds=0.5,
         answer_body=b"\x00\xff",
-        **who,  # type: ignore[arg-type]
+        **more,  # type: ignore[arg-type]
     )
 
 
@@ -44,7 +44,7 @@ async def test_lines_are_kept_across_a_restart_and_summed_up_by_key_model_and_up
     journal = shared.open()
     kept = lines_of(journal)
     for number in range(120):
-        kept.add(line(number, key_id="ci", upstream="a" if number % 2 else "b"))
+        kept.add(line(number, key_id="ci", upstream="a" if number % 2 else "b", estimated=number == 7))
     kept.add(line(5, key_id="ops", upstream="a", end="refused", cost=None))
     await journal.close()  # what waits is written
     again = lines_of(shared.open())
@@ -55,7 +55,7 @@ async def test_lines_are_kept_across_a_restart_and_summed_up_by_key_model_and_up
         ("ops", "a", 1, 1),
     ]
     assert (sums[0].input_tokens, sums[0].cost, sums[0].seconds) == (600, Decimal("0.06"), 0.5)
-    assert sums[2].cost is None
+    assert (sums[2].cost, [each.estimated for each in sums]) == (None, [1, 0, 0])
     assert [each.requests for each in await again.sums(100, 110)] == [5, 5, 1]
     assert await again.sums(0, 100) == []
     (last, *_) = lines = await again.lines(0, 1_000, 3)

@@ -235,3 +235,7 @@ def test_a_request_that_was_passed_through_is_a_chat_span_in_the_trace_of_its_ca
     assert later.trace_id == line.trace_id
     assert passed_span(later) != passed_span(line)
     assert passed_span(structs.replace(line, surface="count_tokens")) is None
+    assert "actum.usage.estimated" not in span.attributes
+    estimated = passed_span(structs.replace(line, estimated=True))
+    assert estimated is not None
+    assert estimated.attributes["actum.usage.estimated"] is True

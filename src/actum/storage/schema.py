@@ -191,6 +191,8 @@ _LATER = (
         tenant TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
         revision INTEGER NOT NULL, author TEXT NOT NULL, gone INTEGER NOT NULL, PRIMARY KEY (tenant, kind, name));
     CREATE INDEX draft_changes_by_number ON draft_changes (tenant, number)""",
+    # Whether the tokens of a passed-through request are estimated; see `core.stored.passed`.
+    "ALTER TABLE passed ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0",
 )
 
 HAS_MIGRATIONS = "52c84138 of 28 November 2026"

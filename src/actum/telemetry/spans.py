@@ -132,7 +132,11 @@ def passed_span(line: PassedRequest, said: SpanContent = NAMES_ONLY) -> TraceSpa
         line.asked if model in ("", "*") else model,
     )
     usage = Usage(
-        line.input_tokens, line.output_tokens, line.cached_tokens, cache_written_tokens=line.cache_written_tokens
+        line.input_tokens,
+        line.output_tokens,
+        line.cached_tokens,
+        estimated=line.estimated,
+        cache_written_tokens=line.cache_written_tokens,
     )
     named: dict[str, Attribute] = {
         "actum.tenant": line.tenant,
@@ -172,6 +176,8 @@ def _usage(usage: Usage, cost: Decimal) -> dict[str, Attribute]:
         attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
     if usage.cache_written_tokens:
         attributes["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_written_tokens
+    if usage.estimated:
+        attributes["actum.usage.estimated"] = True
     if cost:
         attributes["actum.cost"] = float(cost)
         attributes["langfuse.observation.cost_details"] = _json({"total": float(cost)})

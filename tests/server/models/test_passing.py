@@ -6,13 +6,16 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
+from decimal import Decimal
 
 import httpx2
 import openai
 import pytest
 from msgspec import structs
 
+from actum.core.budget import Price
 from actum.core.call import ToolCall
+from actum.core.event import TextDelta
 from actum.core.json import JsonObject
 from actum.core.message import Reply, Usage
 from actum.core.stored.key import new_key
@@ -413,6 +416,49 @@ async def test_a_client_that_hangs_up_ends_the_request_upstream_before_and_in_th
             await asyncio.wait_for(server.gone.wait(), HANGS_S)
             await asyncio.wait_for(lines.came.wait(), HANGS_S)
         assert lines.kept[0].end == "client_left"
+        assert (lines.kept[0].input_tokens > 0, lines.kept[0].estimated) == (True, True)
+
+
+@pytest.mark.parametrize("api", ["chat", "responses", "messages", "gemini"])
+async def test_a_client_that_leaves_each_stream_before_its_end_has_not_asked_for_free(api: str) -> None:
+    encoder = DIALECTS[api].encoder()
+    said = [encoder.feed(TextDelta('Some "words" more. ')) for _ in range(100)]
+    server = RawServer([STREAM, *said, b""])
+    price = {"model-1": Price(input=Decimal(1), output=Decimal(10))}
+    async with server.serving() as url, gateway({"fast": upstream(url, api, prices=price)}) as (_, client, lines):
+        heard = ""
+        async with client.stream("POST", "/v1/chat/completions", json={**CHAT_BODY, "stream": True}) as answer:
+            async for piece_ in answer.aiter_text():
+                heard += piece_
+                if heard.count("more.") == 100:
+                    break
+        await asyncio.wait_for(lines.came.wait(), HANGS_S)
+    line = lines.kept[0]
+    assert (line.end, line.estimated, line.cost) == (
+        "client_left",
+        True,
+        price["model-1"].of(Usage(line.input_tokens, line.output_tokens)),
+    )
+    assert line.input_tokens > 0
+    assert 450 <= line.output_tokens <= 560  # 1,900 bytes, and the quotes are longer on the wire
+
+
+async def test_the_tokens_of_an_answer_that_tells_none_are_estimated_and_those_that_are_told_are_not_changed() -> None:
+    reply = structs.replace(Reply.of("Some words. " * 10, [ToolCall("1", "add", {"a": 1})]), usage=Usage())
+    bare, told = (OPENAI_CHAT.encode_reply(structs.replace(reply, usage=usage)) for usage in (Usage(), Usage(5_000, 7)))
+    refused = http(b'{"error": {"message": "unknown field stream_options"}}', status=400)
+    server = RawServer([http(bare)], [http(told)], [refused], [STREAM, *WORDS, DONE])
+    async with server.serving() as url, gateway({"fast": upstream(url)}) as (_, client, lines):
+        for stream in (False, False, True):
+            answer = await client.post("/v1/chat/completions", json={**CHAT_BODY, "stream": stream})
+            assert answer.status_code == 200
+    assert [(line.estimated, line.input_tokens > 0) for line in lines.kept] == [
+        (True, True),
+        (False, True),
+        (True, True),
+    ]
+    assert (30 <= lines.kept[0].output_tokens <= 40, lines.kept[1].output_tokens) == (True, 7)
+    assert lines.kept[2].output_tokens > 0
 
 
 async def _read_a_piece(client: httpx2.AsyncClient, body: dict[str, object], *, until_first: bool) -> None:
@@ -686,11 +732,14 @@ async def test_what_only_its_own_api_has_stored_is_not_left_out_of_a_conversatio
     named: dict[str, object], param: str, code: str | None
 ) -> None:
     server = RawServer()
-    async with server.serving() as url, gateway({"fast": upstream(url)}) as (origin, _, lines):
-        async with openai.AsyncOpenAI(base_url=f"{origin}/v1", api_key="any", max_retries=0) as client:
-            for stream in (False, True):
-                with pytest.raises(openai.NotFoundError) as told:
-                    await client.responses.create(model="fast", stream=stream, **named)  # type: ignore[call-overload]
-                error = told.value
-                assert (error.type, error.param, error.code) == ("invalid_request_error", param, code)
+    async with (
+        server.serving() as url,
+        gateway({"fast": upstream(url)}) as (origin, _, lines),
+        openai.AsyncOpenAI(base_url=f"{origin}/v1", api_key="any", max_retries=0) as client,
+    ):
+        for stream in (False, True):
+            with pytest.raises(openai.NotFoundError) as told:
+                await client.responses.create(model="fast", stream=stream, **named)  # type: ignore[call-overload]
+            error = told.value
+            assert (error.type, error.param, error.code) == ("invalid_request_error", param, code)
     assert (server.asked, [line.end for line in lines.kept]) == ([], ["refused", "refused"])

@@ -100,8 +100,9 @@ async def _report(settings: Settings, days: float, *, as_json: bool) -> int:
 def _row(each: PassedSum) -> tuple[str, ...]:
     user = f"{each.tenant}/{each.principal}" if each.tenant else each.principal
     cost = "" if each.cost is None else f"{each.cost:.6f}".rstrip("0").rstrip(".")
-    numbers = (str(each.requests), str(each.failed), str(each.input_tokens), str(each.output_tokens))
-    return (each.key_id or "-", user, each.model, each.upstream, *numbers, cost, f"{each.seconds:.2f}")
+    used = [f"{'~' if each.estimated and said else ''}{said}" for said in (each.input_tokens, each.output_tokens, cost)]
+    numbers = (str(each.requests), str(each.failed), *used)
+    return (each.key_id or "-", user, each.model, each.upstream, *numbers, f"{each.seconds:.2f}")
 
 
 def choose_model(settings: Settings, terminal: Terminal, *, as_json: bool) -> Settings:

@@ -67,6 +67,7 @@ class PassedRequest(Struct, frozen=True, kw_only=True):
         end: how the request ended.
         status: the HTTP status of the answer to the client; 0 where the client had hung up before.
         input_tokens, output_tokens, cached_tokens, cache_written_tokens: as the upstream told them.
+        estimated: the upstream did not tell all of them, and some are estimated; see `core.token_estimate`.
         cost: what the tokens cost, by the prices of the settings; None where no price is set.
         seconds: how long all of it took.
         first_s: how long it took until the first byte of the answer went out.
@@ -100,6 +101,7 @@ class PassedRequest(Struct, frozen=True, kw_only=True):
     trace: str = ""
     response_model: str = ""
     finish_reasons: tuple[str, ...] = ()
+    estimated: bool = False
 
     @property
     def trace_id(self) -> str:
@@ -125,6 +127,7 @@ class PassedSum(Struct, frozen=True, kw_only=True):
         requests: how many there were.
         failed: how many of them did not end with an answer.
         input_tokens, output_tokens: of all of them.
+        estimated: of how many of them these are estimated, since the upstream did not tell.
         cost: of those whose cost is known; None where no cost is known.
         seconds: how long they took on average.
     """
@@ -140,6 +143,7 @@ class PassedSum(Struct, frozen=True, kw_only=True):
     output_tokens: int
     cost: Decimal | None
     seconds: float
+    estimated: int = 0
 
 
 class PassedRequests(Protocol):

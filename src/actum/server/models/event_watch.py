@@ -31,6 +31,13 @@ _END = re.compile(
     rb'"type"\s*:\s*"(?:message_stop|response\.(?:completed|incomplete|failed))"|"finish_?[rR]eason"\s*:\s*"',
     re.MULTILINE,
 )
+_TEXT = rb'"\s*:\s*"((?>[^"\\]+|\\.)*+)"'
+SAID_AS_DELTA = re.compile(rb'"delta' + _TEXT, re.DOTALL)
+"""What a model says in a stream of Responses, which repeats each text when it is over."""
+SAID_AS_TEXT = re.compile(
+    rb'"(?:arguments|content|partial_json|reasoning|reasoning_content|refusal|text|thinking)' + _TEXT, re.DOTALL
+)
+"""What a model says in the streams of all other APIs, and in whole answers of all."""
 
 
 class EventWatch:
@@ -39,15 +46,19 @@ class EventWatch:
     Args:
         drops_usage: leave the event of a Chat stream out that has the usage and nothing else, since the client did not
             ask for that event.
+        said_as: finds what the model says; None where nobody wants to know how much that is.
 
     Attributes:
         ended: whether the answer came to its own end.
         end: which model has answered, and why it stopped.
         error: the error that the stream told of.
+        said_bytes: the bytes of what the model has said.
     """
 
-    def __init__(self, *, drops_usage: bool = False) -> None:
+    def __init__(self, *, drops_usage: bool = False, said_as: re.Pattern[bytes] | None = None) -> None:
         self._drops_usage = drops_usage
+        self._said_as = said_as
+        self.said_bytes = 0
         self._rest = bytearray()
         self._usages: list[bytes] = []
         self._has_begun = False
@@ -102,6 +113,8 @@ class EventWatch:
         return found
 
     def _look(self, events: bytes) -> bytes:
+        if self._said_as is not None:
+            self.said_bytes += sum(map(len, self._said_as.findall(events)))
         if not self._has_begun and (first := next((each for each in _events(events) if _data(each)), b"")):
             self._has_begun = True
             self._read_end(first)
@@ -145,6 +158,11 @@ def usage_of_answer(body: bytes) -> Usage | None:
     except (ValueError, RecursionError):
         return None
     return usage_of({"usage": found.usage, "usageMetadata": found.usageMetadata})
+
+
+def said_in_answer(body: bytes) -> int:
+    """The bytes of what the model says in a whole answer."""
+    return sum(map(len, SAID_AS_TEXT.findall(body)))
 
 
 def usage_of(body: Json) -> Usage:

@@ -126,8 +126,8 @@ def _check_stored(fields: JsonObject) -> None:
     for item in said if isinstance(said, list) else ():
         if id_ := reference_of(item):
             raise no_item(id_)
-    if isinstance(id_ := fields.get("previous_response_id"), str):
-        raise no_previous_response(id_)
+    if isinstance(previous := fields.get("previous_response_id"), str):
+        raise no_previous_response(previous)
     if fields.get("conversation"):
         raise NotStored("There is no such conversation.", field="conversation")
 

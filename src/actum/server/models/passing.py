@@ -34,11 +34,10 @@ from ...core.errors import (
     UsageError,
 )
 from ...core.interfaces import Clock
-from ...core.message import Reply, Usage
+from ...core.message import Usage
 from ...core.process.real_models import check_may_ask
 from ...core.process.worker_thread import LARGE, off_loop
 from ...core.stored.passed import PassedEnd, PassedRequest, PassedRequests, passed_key
-from ...core.token_estimate import with_usage
 from ...core.trace import trace_id, traceparent_of
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
@@ -49,13 +48,14 @@ from ...transport.upstream_client import UpstreamAnswer, UpstreamClient
 from ..access_log import request_facts, traceparent_of_request
 from ..route_group import REQUEST_ID
 from .answer_end import AnswerEnd
-from .event_watch import EventWatch, usage_of_answer
+from .event_watch import SAID_AS_DELTA, SAID_AS_TEXT, EventWatch, said_in_answer, usage_of_answer
 from .lost import lost_header, told_losses
 from .outgoing import Outgoing, outgoing, wants_usage
 from .refused import DO_NOT_RETRY, refusal_response
 from .request import ModelRequest
 from .surface import SURFACES, token_count
 from .trouble import ERROR_BYTES_MAX, RESTS, UpstreamFailure, failure_of_network, failure_of_status
+from .unsaid_usage import input_estimate, usage_at_end
 from .upstream import ModelRoute, ModelUpstream
 
 
@@ -158,8 +158,11 @@ class PassingThrough:
         try:
             response = await self._answer(asked, name, route, line, watch)
         except asyncio.CancelledError:
-            line.end("client_left" if watch.has_left else "broke_off", 0)
             watch.stop()
+            try:
+                await line.hear_no_more()
+            finally:
+                line.end("client_left" if watch.has_left else "broke_off", 0)
             if watch.is_cause():
                 raise ClientDisconnect from None
             raise
@@ -190,7 +193,8 @@ class PassingThrough:
             return _PassedStream(asked, opened, line, watch)
         lost = opened.said.lost
         body = opened.body
-        line.heard(opened.usage, await off_loop(len(body), _end_of, body))
+        end, said_bytes = await off_loop(len(body), _end_of, body, opened.usage)
+        await line.heard(opened.usage, end, said_bytes)
         if not opened.said.surface:
             dialect, tools = opened.dialect, asked.request.tools
             told = await off_loop(len(body), transcode, body, dialect, asked.dialect, kind="response", tools=tools)
@@ -327,7 +331,8 @@ class PassingThrough:
             if usage is None:
                 raise _garbled()
             return _Opened(upstream, said, answer, dialect, body=body, usage=usage)
-        watch = EventWatch(drops_usage=said.asks_usage and bool(said.surface))
+        said_as = SAID_AS_DELTA if dialect.name == "openai_responses" else SAID_AS_TEXT
+        watch = EventWatch(drops_usage=said.asks_usage and bool(said.surface), said_as=said_as)
         first, events = b"", bytearray()
         while not first:  # nothing is said to the client before there is something to say
             piece = await answer.piece()
@@ -388,6 +393,7 @@ class _Line:
         self._asked, self._name, self._route, self._clock, self._kept = asked, name, route, clock, kept
         self._began, self._at = clock.monotonic(), clock.now()
         self._first_s = 0.0
+        self._has_heard = False
         self._usage = Usage()
         self._answer_end = AnswerEnd()
         self._is_over = False
@@ -423,9 +429,24 @@ class _Line:
         self._upstream = upstream
         self.tried += 1
 
-    def heard(self, usage: Usage, end: AnswerEnd) -> None:
-        """The upstream has told what it used, and why it stopped."""
-        self._usage, self._answer_end = usage, end
+    async def heard(self, usage: Usage, end: AnswerEnd, said_bytes: int = 0, *, is_whole: bool = True) -> None:
+        """The upstream has told what it used, and why it stopped, or tells nothing any more.
+
+        Args:
+            usage: what was told.
+            end: why the model stopped.
+            said_bytes: the bytes of what the model said.
+            is_whole: the answer came to its end.
+        """
+        self._has_heard, self._usage, self._answer_end = True, usage, end
+        asked = self._asked
+        if asked.surface.does != "count_tokens":
+            self._usage = await off_loop(len(asked.body), usage_at_end, asked, usage, said_bytes, is_whole=is_whole)
+
+    async def hear_no_more(self) -> None:
+        """The client has gone while an upstream was asked, which may have told nothing by now."""
+        if self.tried and not self._has_heard:
+            await self.heard(Usage(), AnswerEnd(), is_whole=False)
 
     def keep(self, body: bytes) -> None:
         """A part of the answer goes out."""
@@ -458,6 +479,7 @@ class _Line:
             output_tokens=self._usage.output_tokens,
             cached_tokens=self._usage.cached_tokens,
             cache_written_tokens=self._usage.cache_written_tokens,
+            estimated=self._usage.estimated,
             cost=_cost(upstream, self._asked.model, self._usage),
             seconds=self._clock.monotonic() - self._began,
             first_s=self._first_s,
@@ -507,8 +529,10 @@ class _PassedStream(Response):
         finally:
             self._client.stop()
             await opened.answer.close()
+            watch = opened.watch
             try:
-                self._line.heard(await off_loop(self._size, lambda: opened.watch.usage), opened.watch.end)
+                usage = await off_loop(self._size, lambda: watch.usage)
+                await self._line.heard(usage, watch.end, watch.said_bytes, is_whole=watch.ended)
             finally:
                 self._line.end(end, 200)
 
@@ -585,10 +609,11 @@ class _PassedStream(Response):
         return last + _last_event(dialect.encoder().fail(broken))
 
 
-def _end_of(body: bytes) -> AnswerEnd:
+def _end_of(body: bytes, usage: Usage) -> tuple[AnswerEnd, int]:
+    """Why the model stopped; and, where the tokens of the answer were not told, the bytes of what it says."""
     end = AnswerEnd()
     end.read(body)
-    return end
+    return end, 0 if usage.output_tokens else said_in_answer(body)
 
 
 def _last_event(wire: bytes) -> bytes:
@@ -598,10 +623,9 @@ def _last_event(wire: bytes) -> bytes:
 
 def _estimated(asked: ModelRequest, line: _Line) -> Response:
     """How many tokens a request has, where no upstream can count them."""
-    request = asked.request
-    counted = with_usage(Reply.of(""), request.messages, sum(len(str(tool.parameters)) for tool in request.tools))
+    tokens = input_estimate(asked)
     line.end("answered", 200)
-    body = token_count(asked.surface.vendor, counted.usage.input_tokens or 0)
+    body = token_count(asked.surface.vendor, tokens)
     return Response(msgspec.json.encode(body), 200, {ESTIMATED_HEADER: "true"}, "application/json")
 
 

@@ -21,9 +21,10 @@ ROWS_MAX = 50
 """The most lines in one statement."""
 _PARTS = 10**9
 """Money is kept in whole numbers, this many to a unit, since no database adds decimals as we do."""
-_COLUMNS = "at, tenant, key_id, principal, model, upstream, failed, input_tokens, output_tokens, cost, seconds, payload"
+_COLUMNS = """at, tenant, key_id, principal, model, upstream, failed, input_tokens, output_tokens, cost, seconds,
+    estimated, payload"""
 _SUMS = """SELECT tenant, key_id, principal, model, upstream, count(*), sum(failed), sum(input_tokens),
-        sum(output_tokens), sum(cost), avg(seconds)
+        sum(output_tokens), sum(cost), avg(seconds), sum(estimated)
     FROM passed WHERE at >= ? AND at < ? GROUP BY tenant, key_id, principal, model, upstream
     ORDER BY count(*) DESC, tenant, key_id, principal, model, upstream"""
 _UNSENT = """SELECT passed_unsent.place, payload FROM passed_unsent JOIN passed ON passed.place = passed_unsent.place
@@ -126,7 +127,7 @@ class DatabasePassed:
     def _write(self, database: Database, lines: Sequence[PassedRequest]) -> None:
         for at in range(0, len(lines), ROWS_MAX):
             part = lines[at : at + ROWS_MAX]
-            marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"] * len(part))
+            marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"] * len(part))
             values = [value for line in part for value in _row(line)]
             insert = f"INSERT INTO passed ({_COLUMNS}) VALUES {marks}"  # marks alone
             if not self._notes_unsent:
@@ -141,12 +142,13 @@ def _row(line: PassedRequest) -> tuple[float | str | int | bytes | None, ...]:
     cost = None if line.cost is None else int((line.cost * _PARTS).to_integral_value(ROUND_CEILING))
     who = (line.tenant, line.key_id, line.principal)
     tokens = (int(line.end != "answered"), line.input_tokens, line.output_tokens)
-    return (line.at, *who, line.model, line.upstream, *tokens, cost, line.seconds, msgspec.json.encode(line))
+    rest = (cost, line.seconds, int(line.estimated), msgspec.json.encode(line))
+    return (line.at, *who, line.model, line.upstream, *tokens, *rest)
 
 
 def _sum(row: Row) -> PassedSum:
     tenant, key_id, principal, model, upstream, *numbers = row
-    requests, failed, input_tokens, output_tokens, cost, seconds = numbers
+    requests, failed, input_tokens, output_tokens, cost, seconds, estimated = numbers
     return PassedSum(
         tenant=str(tenant),
         key_id=str(key_id),
@@ -159,6 +161,7 @@ def _sum(row: Row) -> PassedSum:
         output_tokens=_whole(output_tokens),
         cost=None if cost is None else Decimal(_whole(cost)) / _PARTS,
         seconds=float(str(seconds)),
+        estimated=_whole(estimated),
     )
 
 
