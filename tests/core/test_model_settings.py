@@ -27,6 +27,7 @@ def test_a_value_of_the_wrong_kind_is_refused_by_its_name() -> None:
         ("stop", 5),
         ("timeout_s", 0),
         ("timeout_s", float("inf")),
+        ("parallel_calls", 0),
         ("headers", ["X-Team"]),
         ("headers", {"X Team": "blue"}),
         ("headers", {"X-Team": "blue\r\nAuthorization: Bearer mine"}),
@@ -43,14 +44,20 @@ def test_what_is_set_nearer_holds_and_headers_and_extras_are_put_together() -> N
     agent = ModelSettings(
         temperature=0.2, seed=1, stop="END", headers={"X-Team": "a", "x-b": "b"}, extras={"n": 1, "k": 2}
     )
-    run = ModelSettings(temperature=0, headers={"x-team": "c"}, extras={"n": 3})
+    run = ModelSettings(temperature=0, parallel_calls=False, headers={"x-team": "c"}, extras={"n": 3})
     both = run.over(agent)
     assert both == ModelSettings(
-        temperature=0, seed=1, stop="END", headers={"x-team": "c", "x-b": "b"}, extras={"n": 3, "k": 2}
+        temperature=0,
+        seed=1,
+        stop="END",
+        parallel_calls=False,
+        headers={"x-team": "c", "x-b": "b"},
+        extras={"n": 3, "k": 2},
     )
     assert UNSET.over(agent) is agent
     asked = both.fill(Request(messages=(), temperature=0.9, extras={"n": 4}))
     assert (asked.temperature, asked.seed, asked.stop, asked.extras) == (0.9, 1, ("END",), {"n": 4, "k": 2})
+    assert asked.parallel_calls is False
 
 
 def test_no_value_of_a_header_is_shown_or_recorded() -> None:

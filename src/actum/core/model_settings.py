@@ -36,6 +36,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         seed: a number for the same answer again, as far as the endpoint can do that.
         stop: a text, or several, at which the model stops.
         timeout_s: how many seconds the endpoint may be silent before the request fails.
+        parallel_calls: whether the model may say several calls in one reply.
         headers: further HTTP headers. They are not on record, and never take the place of the header with the key.
         tool_search: how the model is told of tools that it found by `search_tools`: `native`, by what its API has for
             that, which keeps the cache of the prompt; `plain`, in the list of tools, which grows. Left out, `native`
@@ -59,6 +60,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     headers: Mapping[str, str] = {}
     extras: JsonObject = {}
     tool_search: SearchWay | None = None
+    parallel_calls: bool | None = None
 
     def __post_init__(self) -> None:
         temperature, top_p, timeout_s = self.temperature, self.top_p, self.timeout_s
@@ -77,6 +79,8 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise _wrong("stop", self.stop, "a text, or a list of texts, none of them empty")
         if self.tool_search not in (None, "native", "plain"):
             raise _wrong("tool_search", self.tool_search, "'native' or 'plain'")
+        if self.parallel_calls is not None and not isinstance(self.parallel_calls, bool):
+            raise _wrong("parallel_calls", self.parallel_calls, "True or False")
         check_headers(self.headers)
         if not isinstance(self.extras, dict) or not all(isinstance(name, str) for name in self.extras):
             raise _wrong("extras", self.extras, "a dict of fields by their names")
@@ -107,7 +111,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """These settings, and those of the other for what is not set here. Headers and extras are put together."""
         if other is UNSET or self is UNSET:
             return other if self is UNSET else self
-        names = ("temperature", "max_tokens", "top_p", "seed", "timeout_s", "tool_search")
+        names = ("temperature", "max_tokens", "top_p", "seed", "timeout_s", "tool_search", "parallel_calls")
         set_here = {name: value for name in names if (value := getattr(self, name)) is not None}
         return msgspec.structs.replace(
             other,
@@ -132,6 +136,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             headers={**_lowered(self.headers), **_lowered(request.headers)},
             extras={**self.extras, **request.extras},
             tool_search=request.tool_search or self.tool_search,
+            parallel_calls=self.parallel_calls if request.parallel_calls is None else request.parallel_calls,
         )
 
 

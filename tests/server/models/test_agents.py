@@ -263,9 +263,7 @@ async def test_every_choice_of_calls_that_a_client_names_holds_for_the_run_of_an
 
 async def test_a_wish_about_calls_that_an_agent_does_not_honour_is_refused_by_name() -> None:
     asks: list[tuple[str, dict[str, Any]]] = [
-        ("/v1/chat/completions", {**SAYS, "parallel_tool_calls": False}),
         ("/v1/chat/completions", {**SAYS, "tool_choice": 5}),
-        ("/v1/messages", {**SAYS, "max_tokens": 9, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
     ]
     async with desk([], [add]) as server, httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S) as client:
         for path, body in asks:
@@ -274,6 +272,24 @@ async def test_a_wish_about_calls_that_an_agent_does_not_honour_is_refused_by_na
             assert answer.status_code == 400, (path, body, answer.text)
             assert "tool" in answer.json()["error"]["message"], (path, body)
         assert not server.model.requests
+
+
+async def test_a_client_that_wants_one_call_a_reply_is_heeded() -> None:
+    """LangChain and the AI SDK say so by themselves, where an answer has to have a form."""
+    asks: list[tuple[str, dict[str, Any]]] = [
+        ("/v1/chat/completions", {**SAYS, "parallel_tool_calls": False}),
+        ("/v1/responses", {"input": "Hello.", "parallel_tool_calls": False}),
+        ("/v1/messages", {**SAYS, "max_tokens": 9, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
+    ]
+    async with (
+        desk(lambda _: "Hi.", [add]) as server,
+        httpx2.AsyncClient(base_url=server.url, timeout=HANGS_S) as client,
+    ):
+        for path, body in asks:
+            headers = {"authorization": f"Bearer {server.keys['ann']}"}
+            answer = await client.post(path, json={"model": "desk", **body}, headers=headers)
+            assert (answer.status_code, answer.headers.get("x-actum-lost")) == (200, None), (path, answer.text)
+            assert server.model.requests[-1].parallel_calls is False, path
 
 
 async def test_an_answer_that_a_check_refused_is_told_no_client() -> None:

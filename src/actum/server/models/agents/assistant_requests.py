@@ -150,7 +150,10 @@ def read_settings(wanted: WantedRun) -> ModelSettings | None:
 
     most = wanted.body.get("max_completion_tokens")
     made = ModelSettings(
-        temperature=number("temperature"), top_p=number("top_p"), max_tokens=most if isinstance(most, int) else None
+        temperature=number("temperature"),
+        top_p=number("top_p"),
+        max_tokens=most if isinstance(most, int) else None,
+        parallel_calls=False if wanted.body.get("parallel_tool_calls") is False else None,
     )
     return made if made != ModelSettings() else None
 
@@ -169,8 +172,6 @@ def check_supported(body: JsonObject) -> None:
         raise ModelError("tool_resources: there are no files and no vector stores here", status=501)
     if body.get("response_format") not in (None, "auto", {"type": "text"}):
         raise UsageError("response_format: an agent answers in its own form")
-    if body.get("parallel_tool_calls") is False:
-        raise UsageError("parallel_tool_calls: the agent decides how many calls are made at once; leave it out")
     truncation = body.get("truncation_strategy")
     if isinstance(truncation, dict) and truncation.get("type") != "auto":
         raise UsageError("truncation_strategy: only auto is known here")

@@ -203,7 +203,7 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
     fields = asked.fields
     check_size(fields)
     request = asked.request
-    _check(request, fields)
+    _check(request)
     lost = tuple(lost_wishes(asked.surface, request.extras))
     approvals: tuple[ApprovalGiven, ...] = ()
     told: list[str] = []
@@ -256,7 +256,7 @@ def check_size(fields: JsonObject) -> None:
             )
 
 
-def _check(request: Request, fields: JsonObject) -> None:
+def _check(request: Request) -> None:
     """Refuse by name what an agent does not do.
 
     Raises:
@@ -273,10 +273,6 @@ def _check(request: Request, fields: JsonObject) -> None:
     ]  # all tools are told: nothing is missing
     if kinds:
         raise UsageError("tools: an agent has its own tools, and {kinds} is not run here", kinds=", ".join(kinds))
-    choice = fields.get("tool_choice")
-    serial = isinstance(choice, dict) and choice.get("disable_parallel_tool_use") is True
-    if serial or fields.get("parallel_tool_calls") is False:
-        raise UsageError("parallel_tool_calls: the agent decides how many calls are made at once: leave it out")
 
 
 def _settings(request: Request) -> ModelSettings | None:
@@ -286,6 +282,7 @@ def _settings(request: Request) -> ModelSettings | None:
         top_p=request.top_p,
         seed=request.seed,
         stop=tuple(text for text in request.stop if text),
+        parallel_calls=request.parallel_calls,
     )
     return made if made != ModelSettings() else None
 
