@@ -74,7 +74,7 @@ class Run:
 
     def __init__(self, url: str, version: str, context: JsonObject, auth: httpx2.Auth | None) -> None:
         era: McpEra = "modern" if version >= MODERN else "legacy"
-        server = McpServer(name="conformance", url=url, transport="http", era=era, timeout=20)
+        server = McpServer(name="conformance", url=url, transport="http", era=era, timeout=120)
         self.context = context
         self.connection = McpConnection(server, auth=auth)
 

@@ -399,7 +399,7 @@ async def test_the_log_of_an_mcp_server_is_clean(transport: str, tmp_path: Path)
                 log = (await process.stderr.readline()).decode()
                 url = next(word for word in log.split() if "://" in word).rstrip(",")
                 headers = {**HEADERS, "mcp-name": "customers"}
-                async with httpx2.AsyncClient(timeout=30) as client:
+                async with httpx2.AsyncClient(timeout=HANGS_S) as client:
                     told = (await client.post(url, json=call, headers=headers)).text
     finally:
         process.kill()

@@ -17,6 +17,7 @@ import pytest
 
 from actum.sandbox.linux import landlock_abi
 from tests.endurance import some
+from tests.patience import HANGS_S
 
 ROOT = Path(__file__).parents[2]
 PLAIN = 12_345
@@ -63,7 +64,7 @@ def results(*arguments: str, plain: bool = False) -> dict[str, str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=110,
+        timeout=HANGS_S,
         **user,  # type: ignore[call-overload]
     )
     assert done.returncode == 0, done.stderr[-3000:]

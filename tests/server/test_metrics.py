@@ -164,7 +164,7 @@ async def test_two_servers_of_one_process_count_apart_and_tell_nothing_else_of_t
 
 def test_mcp_over_stdio_needs_no_package_for_metrics() -> None:
     program = "import sys; sys.modules['prometheus_client'] = None; import actum.server.mcp.service"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=HANGS_S)
 
 
 async def test_what_attempts_at_tasks_put_on_record_counts_once_with_the_runs_that_their_calls_began() -> None:

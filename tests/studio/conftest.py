@@ -21,7 +21,7 @@ from tests import warm
 from tests.patience import HANGS_S
 from tests.peers import install
 
-expect.set_options(timeout=30_000)  # ms; a page that is told by another server may be late on a busy machine
+expect.set_options(timeout=90_000)  # ms; a page that is told by another server may be late on a busy machine
 
 START = "from actum.cli.app import main; main()"
 

@@ -15,6 +15,7 @@ import pytest
 from actum.transport.http import HttpFailure, retry_after
 from actum.transport.upstream_client import UpstreamAnswer, post
 from tests.chat_server import ChatServer, Raw
+from tests.patience import HANGS_S
 
 SECRET = "Bearer sk-0123456789abcdef"
 
@@ -23,7 +24,7 @@ SECRET = "Bearer sk-0123456789abcdef"
 async def posted(url: str, **more: float) -> AsyncIterator[UpstreamAnswer]:
     headers = {"authorization": SECRET}
     async with post(
-        f"{url}/chat/completions", headers=headers, body=b"{}", timeout_s=more.get("timeout_s", 5.0)
+        f"{url}/chat/completions", headers=headers, body=b"{}", timeout_s=more.get("timeout_s", HANGS_S)
     ) as answer:
         yield answer
 
@@ -140,7 +141,7 @@ async def test_a_redirect_is_handed_back_and_the_key_stays_here() -> None:
 @pytest.mark.parametrize("value", ["sk-secret\n", "sk-secret\x00", "sk-秘密"])
 async def test_a_header_that_can_not_be_sent_is_told_without_it(value: str) -> None:
     with ChatServer([]) as server, pytest.raises(HttpFailure) as raised:
-        async with post(server.url, headers={"authorization": value}, body=b"", timeout_s=5.0):
+        async with post(server.url, headers={"authorization": value}, body=b"", timeout_s=HANGS_S):
             pass
     assert raised.value.lasting
     assert "sk-" not in str(raised.value)

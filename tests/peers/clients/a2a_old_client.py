@@ -15,7 +15,7 @@ def params(id, text):
 
 
 async def main(url):
-    async with httpx.AsyncClient(timeout=30) as http:
+    async with httpx.AsyncClient(timeout=240) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
         client = A2AClient(http, card)
         sent = await client.send_message(SendMessageRequest(id="1", params=params("py-1", "Hi")))

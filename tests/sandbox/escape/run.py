@@ -226,7 +226,7 @@ def _installed_bare(command: list[str], made: Path) -> bytes:
     """The same installation without a jail, to show that the attempt can bite."""
     with tempfile.TemporaryFile() as output:
         environment = {**os.environ, "HOME": str(made)}
-        subprocess.run(command, cwd=made, stdout=output, stderr=output, env=environment, check=False, timeout=60)
+        subprocess.run(command, cwd=made, stdout=output, stderr=output, env=environment, check=False, timeout=240)
         output.seek(0)
         return output.read()
 
