@@ -129,6 +129,10 @@ def _sentences(path: str, calls: Sequence[ast.Call], saying: frozenset[str]) -> 
             for text in _texts(argument):
                 if is_sentence(text, called):
                     yield SaidSentence(path, node.lineno, text, names, called)
+        for label in node.args[1:2] if called == "AnswerText" else ():
+            for text in _texts(label):
+                if is_sentence(text, "line") and not text.startswith("-"):
+                    yield SaidSentence(path, node.lineno, text, names, called)
 
 
 def _texts(argument: ast.expr) -> Iterator[str]:

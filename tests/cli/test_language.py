@@ -24,6 +24,7 @@ from actum.core.run.pending import Pending
 from actum.journal.grant import covered
 from tests.catalogue import help_texts
 
+from .conftest import Run
 from .person import Person
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
@@ -141,6 +142,28 @@ def test_mistakes_in_settings_agents_and_keys_are_told_in_chinese(process: Proce
         "actum: 没有密钥 'ci'：`actum keys list` 列出现有的\n"
     )
     assert process("serve", "--http", "0.0.0.0:0", **environment).stderr.startswith("actum: 其他机器可以访问 0.0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("memory show nope", "没有这个记忆"),
+        ("memory search 猫 --limit 99", "有一个值不符合要求：limit: 应为不大于 50 的 `int`"),
+        ("memory add 猫 --space desk --replaces nope", "无法记住：'nope' 不是您现在有效的笔记"),
+        ("memory list --limit 0", "'--limit' / '-n' 的值不对：应不小于 1（--help 查看帮助）"),
+        ("knowledge readers handbook nobody", "不能这样：'nobody' 不是读者：请写 user:NAME、role:NAME、all，"),
+        ("knowledge remove nope", "没有这个集合"),
+    ],
+)
+def test_what_an_operation_refuses_is_told_in_chinese(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, said: str, told: str
+) -> None:
+    monkeypatch.setenv("ACTUM_LANG", "zh")
+    (home / "actum.toml").write_text('model = "embedded"\njournal = "runs.db"\n[agents.desk]\nmemory = "user"\n')
+    if "handbook" in said:
+        (home / "docs").mkdir()
+        assert run("knowledge", "add", "handbook", "docs").exit_code == 0
+    assert run(*said.split()).stderr.startswith(f"actum: {told}")
 
 
 def test_a_message_that_holds_itself_many_times_is_given_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

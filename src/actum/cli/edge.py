@@ -33,7 +33,7 @@ def tell(error: BaseException, *, as_json: bool) -> int:
             code = error.exit_code
         case Refusal():
             code = MISUSED if error.details.status < 500 else FAILED
-            message, kind = _as_a_remark(error.details.detail), error.details.code
+            message, kind = error.sentence, error.details.code
         case JournalError():
             message = Sentence(
                 "{why}. Name another with --journal PATH or ACTUM_JOURNAL, or use --journal memory", why=error
@@ -45,24 +45,25 @@ def tell(error: BaseException, *, as_json: bool) -> int:
             return tell(lacking, as_json=as_json)
         case _:
             message = _bug(error)
-    terminal = Terminal()
+    terminal, form = Terminal(), _as_a_remark if isinstance(error, Refusal) else str
     if as_json:
-        told = {"kind": GIVEN.without(kind), "message": GIVEN.without(str(message))}
+        told = {"kind": GIVEN.without(kind), "message": GIVEN.without(form(str(message)))}
         terminal.json({"status": "failed", "error": told})
     said = [each.sentence for each in error.problems] if isinstance(error, BadText) else [message]
-    terminal.error(" ".join(" ".join(map(tr_message, said)).split()))
+    terminal.error(form(" ".join(" ".join(map(tr_message, said)).split())))
     return code
 
 
 def _as_a_remark(detail: str) -> str:
-    """A sentence of an operation in the form of the command line's own errors.
+    """A sentence of an operation, in the person's language, in the form of the command line's own errors.
 
-    >>> _as_a_remark("There is no such task."), _as_a_remark("URL is empty. Give one.")
-    ('there is no such task', 'URL is empty. Give one.')
+    >>> _as_a_remark("There is no such task."), _as_a_remark("URL is empty. Give one."), _as_a_remark("没有这个任务。")
+    ('there is no such task', 'URL is empty. Give one.', '没有这个任务')
     """
     if detail[1:2].islower() or detail[1:2] == " ":
         detail = detail[:1].lower() + detail[1:]
-    return detail.removesuffix(".") if ". " not in detail else detail
+    is_one = ". " not in detail and "。" not in detail[:-1]
+    return detail.removesuffix(".").removesuffix("。") if is_one else detail
 
 
 def _bug(error: BaseException) -> str:

@@ -688,7 +688,9 @@ def _made(kind: type[Struct] | None, values: Mapping[str, Json]) -> Struct | Non
     try:
         return msgspec.convert({name: values[name] for name in names if values.get(name) is not None}, kind)
     except msgspec.ValidationError as error:
-        raise UsageError("a value does not fit: {why}", why=error) from None
+        words, _, place = str(error).partition(" - at `$.")
+        where = f"{place.removesuffix('`')}: " if place else ""
+        raise UsageError("a value does not fit: {where}{why}", where=where, why=words) from None
 
 
 def _joined(whole: Any, page: Any) -> Struct:  # noqa: ANN401  # parts of a list of any kind

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from ...core.errors import InvalidArguments, PermissionDenied, tell_problem
+from ...core.errors import InvalidArguments, PermissionDenied
 from ...core.identity import Identity
 from ...core.json import JsonObject
+from ...core.language.sentence import Sentence
 from ...core.language.words import terms_of
 from ...core.run.ids import new_id
 from ...core.user import User
@@ -39,7 +40,7 @@ from ...memory.items import (
     spaces_of,
     switch_memory,
 )
-from ...memory.notes import NOTE_CHARS_MAX, Kept, NoteKind, dropped_records
+from ...memory.notes import NOTE_CHARS_MAX, NOTES_MAX, Kept, NoteKind, dropped_records
 from ...memory.spans import TimeSpan
 from ...runs.administration import put_on_record
 from .examples import ASKED_AT, RUN
@@ -238,8 +239,13 @@ async def add_memory(api: Api, asked: ApiRequest[None, MemoryBody]) -> ApiReply:
     try:
         note = await keep(api.journal, user, kept, put_on_record_here)
     except InvalidArguments as error:
-        told = "; ".join(map(tell_problem, error.problems))
-        raise Refusal(422, "memory", "This can not be kept: {why}", problems=error.problems, why=told) from None
+        wrong = {each.path for each in error.problems}
+        why = (
+            Sentence("{id!r:.80} is no note of yours that holds", id=body.replaces)
+            if "replaces" in wrong
+            else Sentence("a memory has at most {most} notes: forget one, or replace one", most=NOTES_MAX)
+        )
+        raise Refusal(422, "memory", "This can not be kept: {why}.", problems=error.problems, why=why) from None
     except PermissionDenied:
         raise Refusal(409, "memory_off", "You have switched this memory off: switch it on first.") from None
     return ApiReply(note, 201 if note.id == kept.id else 200, location=f"/v1/memories/{note.id}")
@@ -442,7 +448,7 @@ _OPTIONS = {
     "cursor": CommandOption(is_hidden=True),
 }
 _COLUMNS = (
-    ListColumn("at", "at", "minute"),
+    ListColumn("when", "at", "minute"),
     ListColumn("kind", made_of=kind_of),
     ListColumn("space", "space"),
     ListColumn("id", "id"),
