@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from ..core.errors import JournalError
+from ..core.errors import JournalError, UsageError
 from ..core.run.noted import NO_KINDS, RecordKinds
 from ..core.secrets.private_paths import keep_private
 from .claim_file import ClaimFile
@@ -78,7 +78,8 @@ def copy_database(path: Path, target: Path) -> None:
         target: the copy; there is none yet. Its owner alone can read it.
 
     Raises:
-        JournalError: there is no such file, or it can not be copied.
+        JournalError: there is no such file.
+        UsageError: it can not be copied, such as to a disk that is full.
     """
     if not path.is_file():
         raise JournalError("there is no journal {path}", path=path)
@@ -88,7 +89,7 @@ def copy_database(path: Path, target: Path) -> None:
         source.execute("PRAGMA query_only=ON")
         source.backup(copy)  # in one step: in steps it would begin anew with each change of another process
     except sqlite3.Error as error:
-        raise JournalError("can not copy the journal {path}: {why}", path=path, why=error) from error
+        raise UsageError("can not copy the journal {path}: {why}", path=path, why=error) from error
     finally:
         copy.close()
         source.close()

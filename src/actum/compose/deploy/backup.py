@@ -253,8 +253,8 @@ def restore(settings: Settings, file: Path, into: Path, *, revoke_keys: bool = F
         by: who restores it, for the record.
 
     Raises:
-        UsageError: the folder holds something; the file is no backup, is damaged, or was made by a newer version.
-        JournalError: the journal in it is damaged, or was written by a newer version.
+        UsageError: the folder holds something; the file is no backup, or it or its journal is damaged or was made by a
+            newer version.
     """
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError("{path} is there already: restore into a new folder", path=into)
@@ -264,7 +264,10 @@ def restore(settings: Settings, file: Path, into: Path, *, revoke_keys: bool = F
         whole.mkdir(mode=0o700)
         manifest = read_backup(file, whole)
         if manifest.journal:
-            found = asyncio.run(_checked(settings, whole / manifest.journal, revoke_keys=revoke_keys, by=by))
+            try:
+                found = asyncio.run(_checked(settings, whole / manifest.journal, revoke_keys=revoke_keys, by=by))
+            except JournalError as error:
+                raise UsageError("{file} can not be restored: {why}", file=file, why=error) from None
         else:
             found = _NO_JOURNAL
         for name in (STATE, CONFIG):
