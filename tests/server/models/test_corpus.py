@@ -8,6 +8,7 @@ import httpx2
 import msgspec
 
 from actum.core.json import JsonObject
+from actum.dialects.api.openai_responses.items import reference_of
 from actum.dialects.base import ApiDialect
 from actum.dialects.transcode import Transcoder, transcode
 from actum.server.models.lost import told_losses
@@ -31,9 +32,14 @@ def url_of(server: ChatServer, api: str) -> str:
     return server.url if api != "gemini" else server.url.replace("/v1", "/v1beta")
 
 
-def without_tools_of_the_provider(api: str, body: JsonObject) -> JsonObject:
-    """A request that may go to any API."""
-    kept = {name: value for name, value in body.items() if name not in ("mcp_servers", "web_search_options")}
+OF_THE_PROVIDER = ("mcp_servers", "web_search_options", "previous_response_id", "conversation")
+
+
+def without_what_the_provider_has(api: str, body: JsonObject) -> JsonObject:
+    """A request that may go to any API: without tools that the provider runs, and what it has stored."""
+    kept = {name: value for name, value in body.items() if name not in OF_THE_PROVIDER}
+    if isinstance(said := body.get("input"), list):
+        kept["input"] = [item for item in said if not reference_of(item)]
     tools = body.get("tools")
     if isinstance(tools, list):
         own = {"chat": "function custom", "responses": "function custom", "messages": "None custom", "gemini": ""}[api]
@@ -53,7 +59,7 @@ async def test_every_recorded_request_reaches_every_api_and_every_loss_is_listed
         for there, other in DIALECTS.items():
             body: JsonObject = {**recorded, **({} if here == "gemini" else {"model": "fast", "stream": False})}
             if here != there:
-                body = without_tools_of_the_provider(here, body)
+                body = without_what_the_provider_has(here, body)
             wire = msgspec.json.encode(body)
             with ChatServer(lambda _, there=there: Raw((reply[there],))) as server:  # type: ignore[misc]
                 async with gateway({"fast": upstream(url_of(server, there), there)}) as (_, client, _):
