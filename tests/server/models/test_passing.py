@@ -743,3 +743,23 @@ async def test_what_only_its_own_api_has_stored_is_not_left_out_of_a_conversatio
             error = told.value
             assert (error.type, error.param, error.code) == ("invalid_request_error", param, code)
     assert (server.asked, [line.end for line in lines.kept]) == ([], ["refused", "refused"])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_of_responses_repeats_its_request_where_another_api_has_given_it(stream: bool) -> None:
+    """LangChain reads a streamed text as an object only where the answer repeats the schema."""
+    form = {"type": "json_schema", "name": "sum", "schema": {"type": "object", "properties": {}}, "strict": True}
+    tool = {"type": "function", "name": "add", "parameters": ADD, "strict": False}
+    more = {"text": {"format": form}, "tools": [tool], "tool_choice": "required", "temperature": 0.5}
+    with ChatServer(lambda _: "{}") as chat:
+        async with (
+            gateway({"fast": upstream(chat.url, "messages")}) as (origin, _, _),
+            openai.AsyncOpenAI(base_url=f"{origin}/v1", api_key="any") as client,
+        ):
+            told = await client.responses.create(model="fast", input="?", stream=stream, **more)  # type: ignore[call-overload]
+            if stream:
+                events = [event async for event in told]
+                assert events[0].response.text.format.type == "json_schema"
+                told = events[-1].response
+    assert told.to_dict().items() >= more.items()
+    assert told.store is False

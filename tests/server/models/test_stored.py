@@ -30,7 +30,9 @@ async def raw(server: Desk, method: str, path: str, key: str = "ann") -> httpx2.
 
 async def test_a_stored_response_is_there_for_its_caller_alone() -> None:
     async with desk([*ADDS, "Yes."], [add]) as server, openai_of(server) as client:
-        first = await client.responses.create(model="desk", input="What is 2 + 3?", metadata={"of": "ann"})
+        more = {"metadata": {"of": "ann"}, "temperature": 0.5, "tool_choice": "auto"}
+        first = await client.responses.create(model="desk", input="What is 2 + 3?", **more)
+        assert first.to_dict().items() >= more.items()  # as OpenAI, an answer repeats its request
         found = await client.responses.retrieve(first.id)
         assert found.to_dict() == first.to_dict()
         items = await client.responses.input_items.list(first.id)

@@ -42,7 +42,6 @@ REFUSED += [("responses", TOO_MUCH, "metadata"), ("chat", TOO_MUCH, "metadata"),
 LOST: list[tuple[str, dict[str, object], list[str]]] = [
     ("chat", {"frequency_penalty": 0.5, "service_tier": "flex"}, ["frequency_penalty", "service_tier"]),
     ("chat", {"reasoning_effort": "high", "verbosity": "low"}, ["reasoning_effort", "verbosity"]),
-    ("chat", {"response_format": {"type": "json_object"}}, ["response_format"]),
     ("chat", {"metadata": {"actum_run": "", "who": "ann"}}, ["metadata"]),
     ("chat", {"a_field_of_tomorrow": "ü\r\nx: y"}, ["a_field_of_tomorrow"]),
     ("completions", {"logit_bias": {"1": 2}}, ["logit_bias"]),
@@ -100,3 +99,19 @@ async def test_a_field_that_asks_for_what_every_answer_has_is_not_listed() -> No
         for api, more in NOTHING:
             answer = await ask(server, api, more)
             assert (answer.status_code, answer.headers.get("x-actum-lost")) == (200, None), (api, more, answer.text)
+
+
+async def test_a_client_that_wants_any_json_object_is_given_one() -> None:
+    """LangChain's `json_mode`, instructor's `JSON` and dspy read the answer as JSON, whatever it is."""
+    for api, more in (
+        ("chat", {"response_format": {"type": "json_object"}}),
+        ("responses", {"text": {"format": {"type": "json_object"}}}),
+        ("gemini", {"generationConfig": {"responseMimeType": "application/json"}}),
+    ):
+        for stream in (False, True):
+            async with desk(["Hello.", 'Here: {"name": "Ada"}']) as server:
+                answer = await ask(server, api, more, stream=stream)
+                assert (answer.status_code, answer.headers.get("x-actum-lost")) == (200, None), answer.text
+                assert r"{\"name\":\"Ada\"}" in answer.text, (api, stream, answer.text)
+                assert not any(words in answer.text for words in ("Hello", "Here")), (api, stream, answer.text)
+                assert len(server.model.requests) == 2

@@ -152,6 +152,7 @@ class Transcoder:
 
     Args:
         source, target, tools, model: see `transcode`. The target is an API.
+        repeats: what an answer of the Responses API repeats of its request; see `encoder.repeated`.
 
     Attributes:
         lost: what the target was not told; whole after `close`.
@@ -173,6 +174,7 @@ class Transcoder:
         *,
         tools: Sequence[Tool] = (),
         model: str = "",
+        repeats: JsonObject | None = None,
     ) -> None:
         self.lost: tuple[Loss, ...] = ()
         self.error: ModelError | None = None
@@ -185,6 +187,7 @@ class Transcoder:
         self._heard = self._target.decoder(tools=tools)
         self._account = _StreamAccount(self._source, self._target)
         self._model = model
+        self._repeats = repeats
         self._by_events = isinstance(self._source, ApiDialect)
         self._unsettled = not self._by_events
         self._held: list[Delta] = []
@@ -280,7 +283,7 @@ class Transcoder:
             case OpenAiChat() as target:
                 return target.encoder(**known, created=self._account.take_time(), include_usage=True)
             case OpenAiResponses() as target:
-                return target.encoder(**known, created=self._account.take_time())
+                return target.encoder(**known, created=self._account.take_time(), fields=self._repeats)
             case target:
                 return target.encoder(**known)
 

@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 from decimal import Decimal
 
 import msgspec
+from msgspec import structs
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -34,14 +35,17 @@ from ...core.errors import (
     UsageError,
 )
 from ...core.interfaces import Clock
+from ...core.json import JsonObject
 from ...core.message import Usage
 from ...core.process.real_models import check_may_ask
 from ...core.process.worker_thread import LARGE, off_loop
 from ...core.stored.passed import PassedEnd, PassedRequest, PassedRequests, passed_key
 from ...core.trace import trace_id, traceparent_of
+from ...dialects.api.openai_responses.encoder import repeated
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
-from ...dialects.transcode.transcode import Transcoder, transcode
+from ...dialects.transcode.one_field import with_field
+from ...dialects.transcode.transcode import Transcoded, Transcoder, transcode
 from ...models.returned_thoughts import may_be_refused, refuse_thoughts
 from ...transport.http import HttpFailure
 from ...transport.upstream_client import UpstreamAnswer, UpstreamClient
@@ -53,7 +57,7 @@ from .lost import lost_header, told_losses
 from .outgoing import Outgoing, outgoing, wants_usage
 from .refused import DO_NOT_RETRY, refusal_response
 from .request import ModelRequest
-from .surface import SURFACES, token_count
+from .surface import RESPONSES, SURFACES, token_count
 from .trouble import ERROR_BYTES_MAX, RESTS, UpstreamFailure, failure_of_network, failure_of_status
 from .unsaid_usage import input_estimate, usage_at_end
 from .upstream import ModelRoute, ModelUpstream
@@ -196,8 +200,7 @@ class PassingThrough:
         end, said_bytes = await off_loop(len(body), _end_of, body, opened.usage)
         await line.heard(opened.usage, end, said_bytes)
         if not opened.said.surface:
-            dialect, tools = opened.dialect, asked.request.tools
-            told = await off_loop(len(body), transcode, body, dialect, asked.dialect, kind="response", tools=tools)
+            told = await off_loop(len(body), _transcoded, body, opened.dialect, asked)
             body, lost = told.wire, (*lost, *told.lost)
         line.keep(body)
         line.end("answered", 200)
@@ -508,7 +511,7 @@ class _PassedStream(Response):
         self._size = 0
         if not opened.said.surface:
             target = asked.dialect
-            self._transcoder = Transcoder(opened.dialect, target, tools=asked.request.tools)
+            self._transcoder = Transcoder(opened.dialect, target, tools=asked.request.tools, repeats=_repeated(asked))
             if asked.surface.name == "chat" and not wants_usage(asked):
                 self._filter = EventWatch(drops_usage=True)
 
@@ -607,6 +610,18 @@ class _PassedStream(Response):
             return last
         broken = error or ModelUnavailable("the answer broke off")
         return last + _last_event(dialect.encoder().fail(broken))
+
+
+def _transcoded(body: bytes, source: ApiDialect, asked: ModelRequest) -> Transcoded:
+    told = transcode(body, source, asked.dialect, kind="response", tools=asked.request.tools)
+    wire = told.wire
+    for field, value in _repeated(asked).items():
+        wire = with_field(wire, [field], value)
+    return structs.replace(told, wire=wire)
+
+
+def _repeated(asked: ModelRequest) -> JsonObject:
+    return repeated(asked.fields) if asked.surface is RESPONSES else {}
 
 
 def _end_of(body: bytes, usage: Usage) -> tuple[AnswerEnd, int]:

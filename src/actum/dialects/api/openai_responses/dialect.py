@@ -121,9 +121,11 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
         """The body of a whole answer; `created` in seconds since 1970."""
         return encode_reply(reply, created=created)
 
-    def encoder(self, *, id_: str = DEFAULT_ID, model: str = "", created: int = 0) -> ResponsesEncoder:
+    def encoder(
+        self, *, id_: str = DEFAULT_ID, model: str = "", created: int = 0, fields: JsonObject | None = None
+    ) -> ResponsesEncoder:
         """A writer of a streamed answer; see `ResponsesEncoder` for what it has to be told."""
-        return ResponsesEncoder(id_=id_, model=model, created=created)
+        return ResponsesEncoder(id_=id_, model=model, created=created, fields=fields)
 
     def _conversation(self, request: Request, names: ToolNames, search: NativeSearch | None) -> dict[str, object]:
         """The first instructions have a field of their own; they are not part of what the endpoint remembers."""

@@ -491,6 +491,18 @@ def encode_reply(reply: Reply, *, created: int = 0) -> bytes:
     return _encode(encoder.response)
 
 
+_REPEATED = (
+    *("instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "temperature", "text", "tool_choice"),
+    *("tools", "top_p", "user"),
+)
+
+
+def repeated(asked: JsonObject) -> JsonObject:
+    """What an answer repeats of the body of its request. Clients look here: LangChain reads a text as the demanded
+    object only where `text` repeats the schema."""
+    return {name: asked[name] for name in _REPEATED if asked.get(name) is not None}
+
+
 def usage_object(usage: Usage) -> JsonObject:
     """The tokens of an answer."""
     return {

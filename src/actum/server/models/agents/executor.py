@@ -32,6 +32,7 @@ from ....core.run.ending import last_entry
 from ....core.run.record import Ended, Entry, Started
 from ....core.token_estimate import TOKEN_BYTES
 from ....core.tool import Tool
+from ....dialects.api.openai_responses.encoder import repeated
 from ....dialects.losses import Loss
 from ....features.refusal import Refusal
 from ....journal.recording import RunState
@@ -61,7 +62,7 @@ from .references import ItemReferences
 from .secret import NameSecret
 from .stored import StoredAnswers
 from .telling import Telling
-from .turn import RUN_HEADER, AskedTurn, read_turn
+from .turn import ANY_OBJECT, RUN_HEADER, AskedTurn, read_turn
 from .writers import AnswerWriter, comment, last_words, open_writer
 
 log = logging.getLogger("actum.server.models")
@@ -372,6 +373,9 @@ class AgentExecutor:
             UsageError: two tools have one name, the agent has a form of answer of its own, or a schema is bad or too
                 large.
         """
+        own = agent.output_schema
+        if answer_schema == ANY_OBJECT and own is not None and own.get("type") == "object":
+            answer_schema = None  # the agent answers with an object anyway
         if not tools and answer_schema is None:
             return agent
         if len(tools) > TOOLS_MAX or len(_encode([tool.parameters for tool in tools])) > SCHEMAS_BYTES_MAX:
@@ -642,13 +646,11 @@ def response_fields(asked: ModelRequest) -> JsonObject:
     fields = asked.fields
     conversation = fields.get("conversation")
     return {
+        **repeated(fields),
         "background": fields.get("background") is True,
         "conversation": {"id": conversation} if isinstance(conversation, str) else conversation,
-        "instructions": fields.get("instructions"),
-        "metadata": fields.get("metadata") or {},
         "previous_response_id": fields.get("previous_response_id"),
         "store": fields.get("store") is not False,
-        "tools": fields.get("tools") or [],
     }
 
 

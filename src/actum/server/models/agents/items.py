@@ -11,6 +11,7 @@ from ....core.interfaces import Journal
 from ....core.json import Json, JsonObject
 from ....core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ....core.run.record import Entry, InputGiven, Started
+from ....dialects.api.openai_responses.encoder import repeated
 from ....journal.recording import RunState
 from ....knowledge.citing.references import QuoteReference, references_before
 from .answer import AnswerFold, Ending, Piece
@@ -41,10 +42,9 @@ def fields_of(ref: AnswerRef, state: RunState) -> JsonObject:
     conversation = state.beginning().conversation
     first = ref.begins == 0
     return {
+        **(repeated(door) if first else {}),
         "background": door.get("background") is True and first,
         "conversation": {"id": conversation} if conversation else None,
-        "instructions": door.get("instructions") if first else None,
-        "metadata": door.get("metadata", {}) if first else {},
         "previous_response_id": door.get("previous_response_id") if first else None,
         "store": True,
     }

@@ -25,6 +25,7 @@ from ....core.run.ids import new_id
 from ....core.run.pending import Pending
 from ....core.run.record import Ended, InputGiven
 from ....dialects.api.openai_chat.dialect import OPENAI_FUNCTIONS
+from ....dialects.api.openai_responses.encoder import repeated
 from ....dialects.error_answer import no_previous_response
 from ....features.refusal import Refusal
 from ...access_log import traceparent_of_request
@@ -507,8 +508,9 @@ def door_fields(asked: ModelRequest) -> JsonObject:
     if asked.surface is not RESPONSES:
         return {"surface": asked.surface.name, "model": asked.model}
     fields = asked.fields
-    names = ("metadata", "previous_response_id", "conversation", "background", "instructions")
-    said: JsonObject = {name: fields[name] for name in names if fields.get(name) is not None}
+    own = {name: value for name, value in repeated(fields).items() if name != "tools"}
+    names = ("previous_response_id", "conversation", "background")
+    said: JsonObject = {name: fields[name] for name in names if fields.get(name) is not None} | own
     return {
         "surface": asked.surface.name,
         "model": asked.model,

@@ -83,6 +83,14 @@ _NO_WISHES: tuple[Json, ...] = (
     ["TEXT"],
 )
 """Values that ask for what every answer has."""
+ANY_OBJECT: JsonObject = {"type": "object"}
+"""The schema of an answer that may be any JSON object."""
+_ANY_OBJECT_WISHES: tuple[tuple[str, Json], ...] = (
+    ("response_format", {"type": "json_object"}),
+    ("text.format", {"type": "json_object"}),
+    ("generationConfig.responseMimeType", "application/json"),
+)
+"""How a client wishes for such an answer."""
 
 
 def lost_wishes(surface: Surface, extras: JsonObject) -> list[Loss]:
@@ -97,12 +105,16 @@ def lost_wishes(surface: Surface, extras: JsonObject) -> list[Loss]:
     """
     refused = _REFUSED["gemini" if surface.vendor == "gemini" else surface.name]
     heeded, found = _HEEDED.get(surface, frozenset()), list[Loss]()
-    for where, value in _wishes(camel(extras) if surface.vendor == "gemini" else extras):
+    for where, value in _wishes_of(surface, extras):
         if where in refused:
             raise UsageError("{where}: {why}: leave it out", where=where, why=refused[where])
-        if where not in heeded and where not in _LABELS:
+        if where not in heeded and where not in _LABELS and (where, value) not in _ANY_OBJECT_WISHES:
             found.append(Loss(where, dumps(value)[:WHAT_CHARS_MAX], "an agent does not heed this"))
     return found
+
+
+def _wishes_of(surface: Surface, extras: JsonObject) -> Iterator[tuple[str, Json]]:
+    return _wishes(camel(extras) if surface.vendor == "gemini" else extras)
 
 
 def _wishes(fields: JsonObject) -> Iterator[tuple[str, Json]]:
@@ -229,7 +241,7 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
         tools=request.tools,
         settings=_settings(request),
         tool_choice=None if request.tool_choice == "auto" else request.tool_choice,
-        answer_schema=request.output_schema,
+        answer_schema=_answer_schema(asked.surface, request),
         lost=lost,
     )
 
@@ -273,6 +285,15 @@ def _check(request: Request) -> None:
     ]  # all tools are told: nothing is missing
     if kinds:
         raise UsageError("tools: an agent has its own tools, and {kinds} is not run here", kinds=", ".join(kinds))
+
+
+def _answer_schema(surface: Surface, request: Request) -> JsonObject | None:
+    """The schema of the answer. A client that wants any JSON object reads the answer as one."""
+    if request.output_schema is None and any(
+        wish in _ANY_OBJECT_WISHES for wish in _wishes_of(surface, request.extras)
+    ):
+        return ANY_OBJECT
+    return request.output_schema
 
 
 def _settings(request: Request) -> ModelSettings | None:
