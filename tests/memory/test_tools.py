@@ -191,6 +191,16 @@ async def test_those_who_watch_are_told_what_is_kept_once() -> None:
     assert kept.id.startswith("mem_")
 
 
+async def test_words_that_two_processes_keep_at_once_are_one_note(shared: Store) -> None:
+    journals = [shared.open(), shared.open()]
+    for number in range(5):
+        quote = {"quote": f"boat {number} is red"}
+        said = f"My boat {number} is red."
+        both = await asyncio.gather(*(asked(each, ("remember", quote), said=said) for each in journals))
+        assert len({str(of(told)["id"]) for (told,) in both}) == 1
+    assert await (await take_into_use(journals[0])).count("", NOTES) == 5
+
+
 DIES = """
 import asyncio, os, signal, sys, time
 from pathlib import Path

@@ -8,6 +8,7 @@ words which were forgotten there are found no more.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
 from heapq import merge
@@ -18,9 +19,11 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from ..core.call import Problem
-from ..core.errors import InvalidArguments, JournalError, PermissionDenied, UsageError
+from ..core.clock import SystemClock
+from ..core.errors import Busy, InvalidArguments, JournalError, PermissionDenied, UsageError
 from ..core.interfaces import Journal
 from ..core.language.words import terms_of
+from ..core.process.claim import claim_of_memory
 from ..core.stored.word_index import IndexedItem, IndexedTerm, Space
 from ..core.stores import INTEGERS, Table, Transaction, Value
 from ..core.user import User
@@ -54,6 +57,9 @@ _OF_KIND_MAX = 200
 _TURNS_AT_ONCE = 500
 _UNDER_WAY = ("running", "waiting", "paused")
 _ID_CHARS_MAX = 200
+KEEP_WAIT_S = 30.0
+"""So long a note waits for the notes that other processes keep in its memory."""
+_POLL_S = 0.02
 _LAST_SIGN = chr(0x10FFFF)
 """No term and no id begins with this sign."""
 
@@ -300,7 +306,24 @@ async def keep(journal: Journal, user: User, note: Kept, put_on_record: Callable
         InvalidArguments: it replaces no note of this user, or there are too many notes.
         PermissionDenied: the user has switched the memory off.
         JournalError: the memory can not be read or written.
+        Busy: others keep notes in this memory for longer than `KEEP_WAIT_S`.
     """
+    clock = SystemClock()
+    until = clock.monotonic() + KEEP_WAIT_S
+    async with AsyncExitStack() as held:
+        while True:
+            try:
+                await held.enter_async_context(journal.claim(claim_of_memory(*user, note.space)))
+                break
+            except Busy:
+                if clock.monotonic() >= until:
+                    raise Busy("others keep notes in this memory: try again in a moment") from None
+            await clock.sleep(_POLL_S)
+        return await _kept(journal, user, note, put_on_record)
+
+
+async def _kept(journal: Journal, user: User, note: Kept, put_on_record: Callable[[], Awaitable[object]]) -> NoteItem:
+    """As `keep`, by the only one who keeps notes in this memory now."""
     space = Space(user.principal, note.space)
 
     def look(transaction: Transaction) -> tuple[list[KeptNote], bool]:

@@ -68,6 +68,15 @@ def claim_of_variables(owner: str, conversation: str, tenant: str = "") -> str:
     return _VARIABLES + claim_of_conversation(owner, conversation, tenant)
 
 
+def claim_of_memory(tenant: str, principal: str, space: str) -> str:
+    """The name under which the right to keep notes in a memory is claimed.
+
+    >>> claim_of_memory("", "ada", "desk")
+    'memory ["","ada","desk"]'
+    """
+    return f"memory {msgspec.json.encode([tenant, principal, space]).decode()}"
+
+
 def claim_of_cancel(run_id: str) -> str:
     """The name that a process claims to have a run cancelled that another process carries out.
 
