@@ -6,7 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTracePartialSuccess,
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -14,8 +18,9 @@ from starlette.routing import Route
 
 from tests.web import serving
 
-BOMB, QUOTES, HANGS_THEN = -1, -2, -3
-"""Answers: a body without end; 503 with the header of the request; none, after the spans were taken."""
+BOMB, QUOTES, HANGS_THEN, REJECTS = -1, -2, -3, -4
+"""Answers: a body without end; 503 with the header of the request; none, after the spans were taken; 200 with the word
+that one span was not kept."""
 
 
 class OtlpCollector:
@@ -71,6 +76,9 @@ class OtlpCollector:
         self.took.set()
         if status == HANGS_THEN:
             await asyncio.Event().wait()
+        if status == REJECTS:
+            rejected = ExportTracePartialSuccess(rejected_spans=1, error_message="no room")
+            return Response(ExportTraceServiceResponse(partial_success=rejected).SerializeToString())
         return StreamingResponse(self._bomb()) if status == BOMB else Response(status_code=status)
 
     async def _bomb(self) -> AsyncIterator[bytes]:

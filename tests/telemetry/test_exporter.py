@@ -28,7 +28,7 @@ from actum.telemetry.spans import SpanContent, score_spans, spans_of
 from actum.testing import FakeClock
 from tests.patience import HANGS_S
 from tests.storage.conftest import Store
-from tests.telemetry.collector import OtlpCollector
+from tests.telemetry.collector import REJECTS, OtlpCollector
 from tests.telemetry.test_spans import desk, turn
 
 pytestmark = pytest.mark.row("A6")
@@ -202,6 +202,34 @@ async def test_spans_that_a_collector_will_never_take_keep_no_others_waiting_and
             assert counts["dropped"] == 4 + 3 * 4
             assert await exporter.look()
             assert len(collector.names) == 16
+
+
+async def test_spans_that_a_collector_did_not_keep_are_dropped_and_the_log_says_what_was_wrong(
+    shared: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    collector, clock, counts = OtlpCollector(), FakeClock(), Counter[str]()
+
+    def count(outcome: str, number: int) -> None:
+        counts[outcome] += number
+
+    async with collector.serving() as url:
+        wanted = settings(url)
+        journal = await opened(shared, wanted, clock)
+        with open_exporter(wanted, ENVIRONMENT, journal, count) as exporter:
+            assert exporter is not None
+            await exporter.look()
+            clock.advance(1)
+            await ran(journal)
+            collector.answers = [REJECTS]
+            assert await exporter.look()
+            assert counts == {"sent": 3, "dropped": 1}
+            assert "it rejected some of them" in caplog.text
+    await ran(journal)
+    with open_exporter(wanted, ENVIRONMENT, journal, count) as exporter:
+        assert exporter is not None
+        assert not await exporter.look()  # nobody listens there any more
+    assert (len(collector.headers), counts["failed"]) == (1, 4)
+    assert "it can not be reached" in caplog.text
 
 
 async def test_a_collector_that_hangs_delays_neither_runs_nor_the_end(shared: Store) -> None:

@@ -55,12 +55,14 @@ class Collector(Struct, frozen=True):
         headers: gives the headers of a request, read anew for each, since secrets change.
         resource: what sends the spans.
         encode: makes the body.
+        rejected: how many spans the collector did not keep, by the body of a good answer.
     """
 
     url: str
     headers: Callable[[], Mapping[str, str]]
     resource: Mapping[str, str]
     encode: Encode
+    rejected: Callable[[bytes], int]
 
     def __repr__(self) -> str:
         return "Collector(...)"  # a header holds a secret
@@ -279,7 +281,7 @@ class SpanExporter:
         spans = [span for run in runs for span in run]
         if not spans:
             return "sent"
-        problem, refused = "", False
+        problem, refused, lost = "", False, 0
         try:
             body = self._collector.encode(spans, self._collector.resource)
             headers = {**self._collector.headers(), "content-type": "application/x-protobuf", "user-agent": "actum"}
@@ -288,12 +290,19 @@ class SpanExporter:
             )
             if not 200 <= answer.status < 300:
                 problem, refused = f"it answered {answer.status}", answer.status in _REFUSED
-        except (HttpFailure, UsageError, ValueError) as failure:
-            problem = type(failure).__name__  # its words may quote a header
+            elif lost := min(self._collector.rejected(answer.body), len(spans)):
+                problem = "it rejected some of them"
+        except (HttpFailure, UsageError) as failure:
+            problem = str(failure)  # in our words, which quote no header and nothing of an answer
+        except ValueError as failure:
+            problem = type(failure).__name__  # its words may quote a value
         if problem and problem != self._problem:
-            log.warning("the collector took no spans: %s", problem)
+            log.warning("the collector did not take all spans: %s", problem)
         self._problem = problem
-        self._count("sent" if not problem else "failed", len(spans))
+        if lost:  # they must not be sent again
+            self._count("dropped", lost)
+            problem = ""
+        self._count("sent" if not problem else "failed", len(spans) - lost)
         return "sent" if not problem else "refused" if refused else "failed"
 
     async def _drop(self) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
+from google.protobuf.message import DecodeError  # noqa: TID253  # loaded only where telemetry is on
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -32,6 +34,14 @@ def encoded(spans: Sequence[TraceSpan], resource: Mapping[str, str]) -> bytes:
     made = Resource({**resource}, schema_url=SCHEMA)
     body: bytes = encode_spans([_readable(span, made, _SCOPE) for span in spans]).SerializeToString()
     return body
+
+
+def rejected(answer: bytes) -> int:
+    """How many spans a collector says that it did not keep, in the body of a good answer."""
+    try:
+        return max(0, ExportTraceServiceResponse.FromString(answer).partial_success.rejected_spans)
+    except DecodeError:  # what is none of OTLP says nothing
+        return 0
 
 
 def _readable(span: TraceSpan, resource: Resource, scope: InstrumentationScope) -> ReadableSpan:

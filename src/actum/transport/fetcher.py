@@ -34,7 +34,7 @@ FETCH_S_MAX = 20.0
 REDIRECTS_MAX = 3
 UNREAD_BYTES_MAX = 16 * 1024
 UNREAD_S_MAX = 1.0
-"""How many bytes of an unwanted body are skipped, and for how many seconds. A longer body costs the connection."""
+"""How many bytes of a short body are read, and for how many seconds. A longer body costs the connection."""
 SECRET_CHARS_MIN = 6
 """What is shorter can not be told from other words of an address."""
 
@@ -193,7 +193,7 @@ class Fetcher:
             redirects: which redirects are followed. Any other is handed back as the answer.
             types: the content types that a good answer may have, such as `application/json` or `text/*`; empty for
                 any. An answer with an error's status is not held to them.
-            head_only: leave the body unread; it may be a stream without an end.
+            head_only: read the body only where it says that it is short; it may be a stream without an end.
 
         Raises:
             AddressRefused: the address, or one that it redirects to, may not be reached.
@@ -275,8 +275,7 @@ class Fetcher:
                 told = httpx2.Headers(answer.headers)
                 following = _following(hop, answer.status, told, wanted.redirects)
                 if following or wanted.head_only:
-                    body = b""
-                    await _read_past(answer, told)
+                    body = await _short_body(answer, told)
                 else:
                     body = await self._body(answer, wanted.types)
             except HttpFailure as failure:
@@ -299,14 +298,17 @@ class Fetcher:
             return b"".join([piece async for piece in pieces])
 
 
-async def _read_past(answer: WireAnswer, headers: httpx2.Headers) -> None:
-    """Read past a short body that nobody wants, so that its connection can be kept."""
-    length = headers.get("content-length", "")
+async def _short_body(answer: WireAnswer, headers: httpx2.Headers) -> bytes:
+    """A short body, read so that its connection can be kept; empty where it is longer, or does not come whole."""
+    length, encoding = headers.get("content-length", ""), headers.get("content-encoding", "")
     if length.isdecimal() and int(length) <= UNREAD_BYTES_MAX:
-        with suppress(TimeoutError, WireFailure):
-            async with asyncio.timeout(UNREAD_S_MAX):
-                while await answer.piece():
-                    pass
+        with suppress(TimeoutError, WireFailure, HttpFailure):
+            async with (
+                asyncio.timeout(UNREAD_S_MAX),
+                aclosing(bounded(answer.chunks(), encoding, UNREAD_BYTES_MAX)) as pieces,
+            ):
+                return b"".join([piece async for piece in pieces])
+    return b""
 
 
 def _following(hop: _Hop, status: int, headers: httpx2.Headers, redirects: Redirects) -> _Hop | None:

@@ -75,7 +75,7 @@ def open_exporter(
     if table is None or not endpoint:
         yield None
         return
-    from ...telemetry.otlp import encoded  # noqa: PLC0415  # needs actum[otel]
+    from ...telemetry.otlp import encoded, rejected  # noqa: PLC0415  # needs actum[otel]
 
     if not re.fullmatch(r"https?://[^\s/?#@]+[^\s?#]*", endpoint):
         raise UsageError("[telemetry] endpoint: write an address, such as http://collector:4318")
@@ -84,7 +84,7 @@ def open_exporter(
     headers = _headers(table, environment)
     headers()  # says now what is missing
     fetcher = Fetcher(Guard(url), bytes_max=ANSWER_BYTES_MAX, seconds_max=SEND_S)
-    collector = Collector(url, headers, _resource(table, environment), encoded)
+    collector = Collector(url, headers, _resource(table, environment), encoded, rejected)
     yield SpanExporter(
         journal,
         collector,
