@@ -3,7 +3,7 @@
 Models are told to write `[1]`. What they write as well is read, in brackets of three kinds (`[ ]`, `【 】`, `［ ］`): a
 list `[1, 2]`, a range `[1-3]`, a mark with a source behind the number `【1†source】`, and a footnote mark `[^1]`.
 
-No reference is: what stands in code; the words of a link, `[1, 2](url)`; an index, `x[1, 2]`; a footnote that the
+No reference is: what is in code; the words of a link, `[1, 2](url)`; an index, `x[1, 2]`; a footnote that the
 answer itself explains; a number with a thousands separator, `[1,234]`; a year, `【2022】`; a list or a range with 0, or
 that runs backwards; and `【1】` before the words of a line, where it numbers them.
 
