@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from actum import Agent, Answer, Defence, Label, Rule, Rules, ToolCall, tool
+from actum import Agent, Answer, Defence, Label, Limits, Rule, Rules, ToolCall, tool
 from actum.core.errors import JournalError, UsageError
 from actum.core.message import ToolMessage
 from actum.core.run.record import Intended, Record, Started
@@ -101,14 +101,18 @@ async def test_a_receiver_who_may_not_have_a_value_gets_it_only_after_a_yes(text
 
 
 async def test_what_a_model_has_seen_it_sends_nowhere_else_unasked_however_it_writes_it() -> None:
-    words = base64.b64encode(str(SALARY).encode()).decode()
-    for name, status in (("ollama:qwen3", "paused"), ("openai:gpt-5", "done")):
+    turned, encoded = str(SALARY)[::-1], base64.b64encode(str(SALARY).encode()).decode()
+    for name, words, status in (
+        ("ollama:qwen3", turned, "paused"),
+        ("openai:gpt-5", turned, "done"),
+        ("openai:gpt-5", encoded, "paused"),  # a tool may have encoded it
+    ):
         office = Office()
         own = agent(office, plays(LOOK, sends(words)), name)
         assert (await own.run("Hello")).status == status, "a model that has not seen the value can not rewrite it"
     clean = Office()
     assert (await agent(clean, plays(sends("Hi")), "ollama:qwen3").run("Say hi")).status == "done"
-    final = agent(Office(), plays(LOOK, sends(words)), "ollama:qwen3", policy=Rules(Rule("allow", final=True)))
+    final = agent(Office(), plays(LOOK, sends(turned)), "ollama:qwen3", policy=Rules(Rule("allow", final=True)))
     assert (await final.run("Hello")).status == "done"
 
 
@@ -275,6 +279,22 @@ async def test_a_tool_that_repeats_a_value_and_a_refusal_tell_the_model_the_plac
         (last,) = [each for each in model.requests[-1].messages if isinstance(each, ToolMessage)][2:]
         assert (last.result.error is None) is (defence is None)
         assert "[personal:1]" in last.result.text
+
+
+async def test_the_rest_of_a_result_that_was_cut_keeps_its_label() -> None:
+    @tool(effects={"read"}, labels={"salary": "personal"})
+    def all_employees() -> list[dict[str, object]]:
+        """List all employees."""
+        return [{"name": f"Employee {number}", "salary": SALARY} for number in range(40)]
+
+    read_on = [ToolCall("2", "read_result", {"id": "1.0", "offset": at}) for at in (0, 30, 400)]
+    model = ScriptedModel(plays(ToolCall("1", "all_employees", {}), *read_on), name="openai:gpt-5")
+    journal = MemoryJournal()
+    own = Agent(model, [all_employees], labels=LABELS, limits=Limits(result_bytes=500), journal=journal)
+    run = (await own.run("List them")).run_id
+    assert [text for text in ("73250", "[Cut here", "Employee 3") if text in told(model)] == []
+    shown = await as_seen(reader_mask({"personal": Label(readers=[])}), journal, run, await journal.read(run))
+    assert not [each for each in shown if b"7325" in each.payload]
 
 
 async def test_a_result_that_another_call_of_the_reply_uses_is_judged_as_it_is() -> None:

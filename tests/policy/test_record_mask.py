@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import re
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from actum.core.call import TextPart, ToolCall, ToolResult
+from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.json import Json
 from actum.core.message import Reply
 from actum.core.run.chain import GENESIS, seal, verify
@@ -176,11 +180,18 @@ HIDDEN = reader_mask({"personal": Label(readers=["role:hr"])}, "ann").of_run
 SHOWN = reader_mask({"personal": Label(readers=["role:hr"])}, "ann", ["hr"]).of_run
 
 
+def hidden_anew(entries: list[Entry]) -> Sequence[Entry]:
+    """What a reader sees who has seen no other run."""
+    return reader_mask({"personal": Label(readers=["role:hr"])}, "ann").of_run(entries)
+
+
 def result_of(value: Json, **labels: str) -> CallCompleted:
     return CallCompleted(1, 0, ToolResult("1", structured=value, labels=labels))
 
 
-plain = st.text(min_size=4, max_size=12).filter(lambda text: not text.isspace()) | st.integers(1_000, 10**9)
+plain = st.text(min_size=4, max_size=12).filter(lambda text: len(re.sub(r"[\s\d]+\W?", "", text)) >= 4) | st.integers(
+    1_000, 10**9
+)
 
 
 @given(
@@ -231,6 +242,59 @@ def test_a_short_value_is_hidden_in_its_own_result_alone_and_a_text_without_fiel
         "[personal]",
         "7 points",
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (73250, "73,250"),
+        (73250, "73 250.50 EUR"),
+        (73250, "７３２５０"),
+        (73250, "7 3 2 5 0"),
+        (73250.0, "73250"),
+        ("12 Elm Street", "12 ELM\nSTREET"),
+        ("12 Elm Street", "https://x.test/?q=12%20Elm%20Street&a=1"),
+        ("12 Elm Street", "12+Elm+Street"),
+        ("12 Elm Street", base64.b64encode(b"12 Elm Street").decode()),
+        ("12 Elm Street", b"12 Elm Street".hex()),
+        ("DE89370400440532013000", "DE89 3704 0044 0532 0130 00"),
+        ("4111-1111-1111-1111", "4111111111111111"),
+        ("Käse & Brot", "k\u00e4se &\tBROT"),
+        ({"street": "12 Elm Street"}, "12 elm street"),
+    ],
+)
+def test_a_hidden_value_is_found_where_a_program_or_a_model_writes_it_otherwise(value: Json, said: str) -> None:
+    entries = run_of(result_of({"secret": value}, secret="personal"), Ended("done", f"It is <{said}>, see 42 and 7."))
+    ended = hidden_anew(entries)[-1].record
+    assert isinstance(ended, Ended)
+    kept = ".50 EUR" if "EUR" in said else ""
+    assert ended.text in (
+        f"It is <[personal]{kept}>, see 42 and 7.",
+        "It is <https://x.test/?q=[personal]&a=1>, see 42 and 7.",
+    )
+
+
+def test_what_is_around_a_value_that_is_written_otherwise_stays_as_it_is() -> None:
+    entries = run_of(
+        result_of({"secret": [73250, "12 Elm Street"]}, secret="personal"),
+        Ended("done", "Am 1.2.2026, 3  4 : 73,250 und 12 ELM  STREET, 5-6; ７３２５０ ０１"),
+    )
+    ended = hidden_anew(entries)[-1].record
+    assert isinstance(ended, Ended)
+    assert ended.text == "Am 1.2.2026, 3  4 : [personal] und [personal], 5-6; [personal] ０１"
+
+
+def test_a_value_in_the_name_of_a_file_is_hidden() -> None:
+    pay_slip = MediaPart("text/plain", b"x", name="Ada 12 Elm Street.txt")
+    entries = run_of(
+        result_of({"secret": "12 Elm Street"}, secret="personal"),
+        CallCompleted(2, 0, ToolResult("2", (pay_slip,))),
+    )
+    found = hidden_anew(entries)[-1].record
+    assert isinstance(found, CallCompleted)
+    (file,) = found.result.content
+    assert isinstance(file, MediaPart)
+    assert file.name == "Ada [personal].txt"
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"type":"ended","status":"done","labels":{}}'])

@@ -103,7 +103,8 @@ class ResultReader:
         return (DEFINITION,)
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
-        """Answer with a part of the text.
+        """Answer with a part of the text. The part keeps the labels of the whole, and is hidden as a whole where they
+        hide it: nobody knows which values stand in it.
 
         Raises:
             ToolError: nothing of this name was cut in this run, or it has no such place.
@@ -125,7 +126,7 @@ class ResultReader:
         part = _first(text[offset:end], max(self._size - _NOTE_BYTES, 4))
         reached = offset + len(part)
         note = f"\n[Characters {offset} to {reached} of {len(text)}.]"
-        return ToolResult(call.id, (TextPart(part + note),))
+        return ToolResult(call.id, (TextPart(part + note),), labels=whole.labels, seen=whole.seen)
 
 
 _PROPERTIES: JsonObject = {

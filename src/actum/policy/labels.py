@@ -31,6 +31,7 @@ from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage, Transcript, UserMessage
 from ..core.tool import Tool
 from .origins import is_trusted_field, trusted_fields
+from .value_texts import ValueTexts, as_text, with_inner
 
 READER = re.compile(r"(?:role|user):.+|all")
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -43,8 +44,6 @@ _RECEIVER = re.compile(r"[\w@.:/+-]+")
 """One receiver, and no list of them."""
 _LEAVES = frozenset({"send", "spend", "execute"})
 """The effects by which a value may come to somebody."""
-INSIDE_MIN = 4
-"""A labelled text of fewer characters is looked for as a whole value, and not inside of other texts."""
 
 
 class Label(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -143,9 +142,9 @@ class Labelling:
         self._first = 1 + max(_numbers(messages[:begins]), default=0)
         self._placeholders: dict[tuple[str, str], str] = {}
         self._values: dict[str, Json] = {}
-        self._known: dict[str, set[str]] = {}
+        self._hidden = ValueTexts()
+        self._known: dict[str, ValueTexts] = {}
         self._seen: set[str] = set(seen)
-        self._echoes: re.Pattern[str] | None = None
 
     def _label(self, name: str) -> Label:
         return self._labels.get(name, UNKNOWN)
@@ -200,21 +199,16 @@ class Labelling:
         if key not in self._placeholders:
             placeholder = f"[{name}:{self._first + len(self._placeholders)}]"
             self._placeholders[key], self._values[placeholder] = placeholder, value
-            self._echoes = None
+            self._hidden.add(value, placeholder)
+            for each in with_inner(value):
+                self._hidden.add(each, f"[{name}]")  # a part of a value that a tool repeats is hidden, and no handle
         return self._placeholders[key]
 
     def _without_echoes(self, message: ToolMessage) -> ToolMessage:
         """A result in which hidden values are placeholders, where a tool repeats what it was given."""
-        echoed = {as_text(value): place for place, value in self._values.items() if len(as_text(value)) >= INSIDE_MIN}
-        if not echoed:
+        if not self._hidden:
             return message
-        if self._echoes is None:
-            self._echoes = re.compile("|".join(map(re.escape, sorted(echoed, key=len, reverse=True))))
-        echoes = self._echoes
-
-        def without(text: str) -> str:
-            return echoes.sub(lambda found: echoed[found[0]], text)
-
+        without = self._hidden.replaced
         result = message.result
         error = None if result.error is None else structs.replace(result.error, message=without(result.error.message))
         content = [TextPart(without(each.text)) if isinstance(each, TextPart) else each for each in result.content]
@@ -225,8 +219,9 @@ class Labelling:
     def know(self, result: ToolResult) -> None:
         """Take in the labelled values of a result, so that they are found in arguments as they are."""
         for field, name in result.labels.items():
-            known = self._known.setdefault(name, set())
-            known.update(as_text(value).lower() for _, value in labelled_values(result, {field: name}))
+            known = self._known.setdefault(name, ValueTexts())
+            for _, value in labelled_values(result, {field: name}):
+                known.add(value, name)
 
     def filled(self, arguments: JsonObject) -> JsonObject:
         """Arguments with the values in the place of the placeholders; the same object where there are none."""
@@ -258,10 +253,10 @@ class Labelling:
         if (effects is None and not tool.foreign) or (effects is not None and not effects & _LEAVES):
             return ""
         self.told()
-        texts = [text.lower() for text in _texts(arguments)] if self._known else []
+        texts = list(_texts(arguments)) if self._known else []
         for name in sorted(self._known.keys() | self._seen):
-            known = self._known.get(name, ())
-            is_near = name in self._seen or any(_holds(text, value) for value in known for text in texts)
+            known = self._known.get(name)
+            is_near = name in self._seen or (known is not None and any(map(known.is_in, texts)))
             if is_near and not self._fits(name, tool, arguments):
                 return name
         return ""
@@ -419,12 +414,3 @@ def _texts(value: Json) -> Iterator[str]:
             waiting += item
         elif item is not None:
             yield as_text(item)
-
-
-def as_text(value: Json) -> str:
-    """A text as it is, and another value as JSON."""
-    return value if isinstance(value, str) else dumps(value)
-
-
-def _holds(text: str, value: str) -> bool:
-    return value == text or (len(value) >= INSIDE_MIN and value in text)

@@ -1,8 +1,9 @@
 """What a reader may see of the record of a run: values with a label are masked for those who may not see them. Pure.
 
-In the place of a value is `[personal]`, in the result that brought it, and wherever the record says the value again
-word for word: in arguments, questions, later results, values of a workflow and the words of the model. A value that a
-model says in other words is not found. A text of fewer than `INSIDE_MIN` characters is masked in its own result alone.
+In the place of a value is `[personal]`, in the result that brought it, and wherever the record says the value again:
+in arguments, questions, later results, values of a workflow, names of files and the words of the model. In which forms
+a value is found is in `policy.value_texts`; a value that a model says in other words is not found. A text of fewer than
+`INSIDE_MIN` characters is masked in its own result alone.
 
 A run may also say values of other runs again: of those before it in the conversation, above it and below it. Which runs
 these are `runs.other_values` finds out.
@@ -13,20 +14,20 @@ head of the entry. So the chain over what a reader sees still checks.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Struct, structs
 
-from ..core.call import ToolResult
+from ..core.call import MediaPart, ToolResult
 from ..core.errors import JournalError
 from ..core.json import Json, dumps
 from ..core.message import Message
 from ..core.run.pending import Pending
 from ..core.run.record import ConversationRead, Entry, Record, Started
-from .labels import INSIDE_MIN, UNKNOWN, Label, as_text, each_text, labelled_values, masked
+from .labels import UNKNOWN, Label, each_text, labelled_values, masked
+from .value_texts import ValueTexts, with_inner
 
 Said = TypeVar("Said", bound=Message)
 MASKED = "[masked]"
@@ -99,8 +100,7 @@ class RecordMask:
         self._hides = hides
         self.hides_any = any(map(hides, declared))
         self.replaced: dict[str, None] = {}
-        self._masks: dict[str, str] = {}
-        self._pattern: re.Pattern[str] | None = None
+        self._values = ValueTexts()
         self._has_hidden = False
 
     @property
@@ -134,7 +134,7 @@ class RecordMask:
 
     def value(self, value: Json) -> Json:
         """A value that the record of the run says again, as the reader may see it."""
-        return each_text(value, self._without) if self._masks else value
+        return each_text(value, self._without) if self._values else value
 
     def message(self, message: Said) -> Said:
         """A message of the run, or one that repeats values of the run, without the hidden values."""
@@ -167,9 +167,8 @@ class RecordMask:
         fields = self._hidden(result)
         self._has_hidden = self._has_hidden or bool(fields) or self.hides(result.seen)
         for name, value in labelled_values(result, fields) if fields else ():
-            for text in _written(value):
-                if len(text) >= INSIDE_MIN and text not in self._masks:
-                    self._masks[text], self._pattern = _mask(name, value), None
+            for each in with_inner(value):
+                self._values.add(each, _mask(name, value))
 
     def _hidden(self, result: ToolResult) -> dict[str, str]:
         return {field: name for field, name in result.labels.items() if self._hides(name)}
@@ -190,6 +189,8 @@ class RecordMask:
             value = self._by_field(value)
         if isinstance(value, Struct):
             changed = {name: self._masked(getattr(value, name)) for name in value.__struct_fields__ if name in SAID}
+            if isinstance(value, MediaPart):
+                changed["name"] = self._without(value.name)
             new = structs.replace(value, **changed) if changed else value
             return _told_anew(value, new) if isinstance(value, Pending) and isinstance(new, Pending) else new
         if isinstance(value, tuple):
@@ -201,24 +202,18 @@ class RecordMask:
         if isinstance(value, str):
             return self._without(value)
         if isinstance(value, bytes):  # the record of a feature
-            return dumps(self.value(msgspec.json.decode(value))).encode() if self._masks else value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return self._placed(as_text(value)) if as_text(value) in self._masks else value
+            return dumps(self.value(msgspec.json.decode(value))).encode() if self._values else value
+        if isinstance(value, int | float) and not isinstance(value, bool) and (told := self._values.told(value)):
+            self._note(told)
+            return told
         return value
 
-    def _placed(self, text: str) -> str:
-        """What is said in the place of a hidden value."""
-        told = self._masks[text]
+    def _note(self, told: str) -> None:
+        """Keep which label's value was replaced."""
         self.replaced[told[1:-1]] = None
-        return told
 
     def _without(self, text: str) -> str:
-        if not self._masks:
-            return text
-        if self._pattern is None:
-            longest_first = sorted(self._masks, key=len, reverse=True)
-            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
-        return self._pattern.sub(lambda found: self._placed(found[0]), text)
+        return self._values.replaced(text, self._note)
 
 
 def reader_mask(labels: Mapping[str, Label], principal: str = "", roles: Sequence[str] = ()) -> RecordMask:
@@ -258,20 +253,6 @@ def _told_anew(asked: Pending, new: Pending) -> Pending:
     ]
     risk = structs.replace(risk, values=tuple(values))
     return structs.replace(new, risk=risk, message=asked.message.replace(str(old_risk), str(risk)))
-
-
-def _written(value: Json) -> Iterator[str]:
-    """The texts by which a value is found again: the value as a whole, and each plain value in it."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        text = as_text(item)
-        yield text
-        yield dumps(text)[1:-1]  # as it is written inside of a text that is JSON
-        if isinstance(item, dict):
-            waiting += item.values()
-        elif isinstance(item, list):
-            waiting += item
 
 
 def _results(value: Record | Struct) -> Iterator[ToolResult]:

@@ -1,0 +1,185 @@
+"""Finds values in texts, also where a value is written otherwise than it came. Pure.
+
+Found are other cases (`12 ELM STREET`), other blanks and line ends, digits in groups (`73,250`, `DE77 1203`) or of
+other scripts, and the forms in which a program writes a text: JSON, a part of a web address, base64 and hex.
+
+What is not found: a value in other words, a part of a value, and a value that was turned around, reckoned with or
+encrypted.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from urllib.parse import quote, quote_plus
+
+from ..core.json import Json, dumps
+from .origins import written
+
+INSIDE_MIN = 4
+"""A text of fewer characters, as it is compared, is looked for as a whole value, and not inside of other texts."""
+BEGINNINGS_MAX = 100
+"""Of more beginnings a pattern is slower than a look at each place of a text."""
+_GAP = re.compile(r"(?<=[0-9])[\s.,'’_/-](?=[0-9])|(?<=\s)\s+")
+"""What is left out where texts are compared: one mark between two digits, and all blanks of a row but the first."""
+_BLANK = re.compile(r"\s")
+
+
+class ValueTexts:
+    """Values, each with what is said in the place of the value.
+
+    >>> values = ValueTexts()
+    >>> values.add(73250, "[salary]")
+    >>> values.replaced("She earns 73,250.50 EUR: 7 3 2 5 0")
+    'She earns [salary].50 EUR: [salary]'
+    """
+
+    def __init__(self) -> None:
+        self._told: dict[str, str] = {}
+        self._lengths: dict[str, list[int]] = {}  # of the texts that begin with these characters
+        self._short: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._told)
+
+    def add(self, value: Json, told: str) -> None:
+        """Take in a value. Of two values that read the same, the first counts."""
+        text = _written(value)
+        if len(compared := _compared(text)[0]) < INSIDE_MIN:
+            self._short.add(compared)
+            return
+        for form in _forms(text):
+            key = _compared(form)[0]
+            if key not in self._told:
+                self._told[key], self._pattern = told, None
+                lengths = self._lengths.setdefault(key[:INSIDE_MIN], [])
+                if len(key) not in lengths:
+                    lengths.append(len(key))
+                    lengths.sort(reverse=True)
+
+    def told(self, value: Json) -> str:
+        """What is said in the place of a whole value; empty where it is none of these values, or a short one."""
+        return self._told.get(_compared(_written(value))[0], "") if self._told else ""
+
+    def is_in(self, text: str) -> bool:
+        """Whether one of the values stands in a text, or a short value is the text."""
+        compared, _ = _compared(text)
+        return compared in self._short or next(self._found(compared), None) is not None
+
+    def replaced(self, text: str, heard: Callable[[str], object] = id) -> str:
+        """A text with something else in the place of each value.
+
+        Args:
+            text: the text.
+            heard: is told what is said in the place of each value that was found.
+        """
+        if not self._told or len(text) < INSIDE_MIN:
+            return text
+        compared, left_out = _compared(text)
+        parts: list[str] = []
+        end, places = 0, _Places(left_out)
+        for begin, key in self._found(compared):
+            told = self._told[key]
+            heard(told)
+            parts += [text[end : places.at(begin)], told]
+            end = places.at(begin + len(key) - 1) + 1
+        return "".join([*parts, text[end:]]) if parts else text
+
+    def _found(self, compared: str) -> Iterator[tuple[int, str]]:
+        """Where values stand in a text, the longest at each place."""
+        end = 0
+        for at in self._places(compared):
+            for length in self._lengths.get(compared[at : at + INSIDE_MIN], ()) if at >= end else ():
+                if (key := compared[at : at + length]) in self._told:
+                    yield at, key
+                    end = at + length
+                    break
+
+    def _places(self, compared: str) -> Iterator[int]:
+        """Where a value may begin."""
+        if len(self._lengths) > BEGINNINGS_MAX:
+            yield from range(len(compared) - INSIDE_MIN + 1)
+        elif self._lengths:
+            if self._pattern is None:
+                self._pattern = re.compile("|".join(map(re.escape, self._lengths)))
+            found = self._pattern.search(compared)
+            while found is not None:
+                yield found.start()
+                found = self._pattern.search(compared, found.start() + 1)
+
+
+def with_inner(value: Json) -> Iterator[Json]:
+    """A value as a whole, and each value in it: by these it is found again."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        yield item
+        if isinstance(item, dict):
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+
+
+class _Places:
+    """Places of a text by the places of the text that is compared. They are asked for from the first to the last.
+
+    Args:
+        left_out: what was left out: the begin and the end of each gap.
+    """
+
+    def __init__(self, left_out: list[tuple[int, int]]) -> None:
+        self._left_out = left_out
+        self._next = self._more = 0
+
+    def at(self, place: int) -> int:
+        while self._next < len(self._left_out) and self._left_out[self._next][0] <= place + self._more:
+            begin, end = self._left_out[self._next]
+            self._next, self._more = self._next + 1, self._more + end - begin
+        return place + self._more
+
+
+def as_text(value: Json) -> str:
+    """A text as it is, and another value as JSON."""
+    return value if isinstance(value, str) else dumps(value)
+
+
+def _written(value: Json) -> str:
+    return written(value) if isinstance(value, float) else as_text(value)
+
+
+def _forms(text: str) -> Iterator[str]:
+    """The forms in which a program writes a text."""
+    whole = text.encode("utf-8", "surrogatepass")
+    yield text
+    yield dumps(text)[1:-1]
+    yield quote(whole, safe="")
+    yield quote_plus(whole)
+    yield (base64 := b64encode(whole).decode())
+    yield base64.rstrip("=")
+    yield whole.hex()
+
+
+def _compared(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """A text as it is compared, and the places of what was left out."""
+    folded = text.lower() if text.isascii() else text.translate(_FOLDED)
+    folded = _BLANK.sub(" ", folded)
+    left_out = [found.span() for found in _GAP.finditer(folded)]
+    return (_GAP.sub("", folded) if left_out else folded), left_out
+
+
+class _Folded(dict[int, str]):
+    """The plain form of one character in lower case, for `str.translate`: of the same length, so that places stay."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        plain = unicodedata.normalize("NFKC", char).lower()
+        self[code] = found = plain if len(plain) == 1 else char
+        if found.isdecimal():
+            self[code] = found = str(unicodedata.decimal(found))
+        return found
+
+
+_FOLDED = _Folded()
