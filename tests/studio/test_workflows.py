@@ -456,11 +456,16 @@ async def test_workflows_of_strangers_are_shown_as_text_and_problems_lead_to_the
     watched.errors[:] = [each for each in watched.errors if not any(code in each for code in EXPECTED)]
 
 
+PART = "actum: workflow/1\nname: part\nnodes: {tell: {type: say, text: Hi}}\n"
+
+
 @pytest.fixture
 def with_models(tmp_path: Path) -> None:
-    """The person's settings have a model."""
-    models = '[models.fast]\nupstreams = ["http://127.0.0.1:9/v1#big"]\n'
-    (tmp_path / "actum.toml").write_text(f"{models}[agents.desk]\ntools = []\n", "utf-8")
+    """The person's settings have a model, an agent that is also called as a model, and a workflow."""
+    models = '[models.fast]\nupstreams = ["http://127.0.0.1:9/v1#big"]\n[models.o3]\nagent = "desk"\n'
+    workflow = '[workflows.plus]\nfile = "plus.yaml"\n'
+    (tmp_path / "actum.toml").write_text(f"{models}{workflow}[agents.desk]\ntools = []\n", "utf-8")
+    (tmp_path / "plus.yaml").write_text("actum: workflow/1\nname: plus\nnodes: {}\n", "utf-8")
 
 
 async def test_the_form_of_a_node_offers_the_models_of_the_settings_and_knows_the_version_of_a_tool(
@@ -472,8 +477,12 @@ async def test_the_form_of_a_node_offers_the_models_of_the_settings_and_knows_th
         text = json.dumps({"name": "look", "parameters": {argument: "string"}, "python": f"def main({argument}): pass"})
         await api(page, "POST", "/v1/tools/look/draft", {"text": text, "revision": revision})
         await api(page, "POST", "/v1/tools/look/publish", {})
-    nodes = "{ask: {type: model, model: fats, prompt: Hi}, see: {type: tool, tool: look@1}}"
-    text = f"actum: workflow/1\nname: flow\nnodes: {nodes}\n"
+    for kind, name, words in (("agents", "helper", '{"name": "helper"}'), ("workflows", "part", PART)):
+        await api(page, "POST", f"/v1/{kind}/{name}/draft", {"text": words, "revision": 0})
+        await api(page, "POST", f"/v1/{kind}/{name}/publish", {})
+    asks = "{type: model, model: fats, prompt: Hi}"
+    calls = "hand: {type: agent, agent: desk, task: Hi}, go: {type: workflow, workflow: plus}"
+    text = f"actum: workflow/1\nname: flow\nnodes: {{ask: {asks}, see: {{type: tool, tool: look@1}}, {calls}}}\n"
     await api(page, "POST", draft, {"text": text, "revision": 1})
     problems = page.get_by_role("list", name="问题")
     await problems.get_by_role("button", name="ask：没有模型 'fats'").click()
@@ -484,8 +493,21 @@ async def test_the_form_of_a_node_offers_the_models_of_the_settings_and_knows_th
     await expect(offered).to_have_count(1)  # and no agent
     assert await offered.get_attribute("value") == "fast"
     await model.fill("fast")
+    for problem, field, offered_now, chosen in (
+        ("hand：没有智能体 'desk'", "agent", ["helper", "part"], "helper"),
+        ("go：没有工作流 'plus'", "workflow", ["part"], "part"),
+    ):
+        await problems.get_by_role("button", name=problem).click()
+        named = node.get_by_role("combobox", name=field)
+        await expect(named).to_be_focused()
+        await expect(offered).to_have_count(len(offered_now))
+        assert [await each.get_attribute("value") for each in await offered.all()] == offered_now
+        await named.fill(chosen)
     await problems.get_by_role("button", name="see：look 需要 'city'").click()
     await node.get_by_role("textbox", name="city").fill("Oslo")
+    tools = [str(await each.get_attribute("value")) for each in await offered.all()]
+    assert {"look", "part"} <= {*tools}
+    assert not {"plus", "flow", "desk"} & {*tools}
     await expect(page.get_by_text("没有问题。")).to_be_visible()
     see = (await saved(page, draft))["nodes"]["see"]
     assert see == {"type": "tool", "tool": "look@1", "with": {"city": "Oslo"}}

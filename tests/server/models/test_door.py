@@ -179,6 +179,8 @@ async def test_models_are_listed_in_the_form_of_the_client() -> None:
         openai = (await client.get("/v1/models")).json()
         assert (openai["object"], openai["data"][0]["object"]) == ("list", "model")
         assert [each["id"] for each in openai["data"]] == ["fast", "busy", "org/qwen3", "desk", "o3"]
+        told = {each["id"]: each["agent"] for each in openai["data"] if "agent" in each}
+        assert told == {"desk": "desk", "o3": "desk"}, "what an agent answers is no model to name for an agent"
         anthropic = (await client.get("/v1/models", headers={"anthropic-version": "2023-06-01"})).json()
         assert (anthropic["first_id"], anthropic["has_more"], anthropic["data"][0]["type"]) == ("fast", False, "model")
         assert (await client.get("/v1beta/models")).json()["models"][2]["name"] == "models/org/qwen3"

@@ -84,14 +84,19 @@ class ModelNames(Generic[T]):
         self._patterns = [(name, _expression(name), meaning) for name, meaning in meanings.items() if "*" in name]
         _refuse_overlaps([name for name, _, _ in self._patterns])
 
-    def names(self, who: Identity, lets_in: LetsIn = lets_all_in) -> list[str]:
-        """The names that a caller may use, without patterns: nobody can ask for a pattern.
+    def models(self, who: Identity, lets_in: LetsIn = lets_all_in) -> dict[str, str]:
+        """The names that a caller may use, each with the agent that answers; without an agent where the request is
+        passed on. Patterns are left out: nobody can ask for a pattern.
 
         Args:
             who: the caller.
             lets_in: whether the caller may use an agent of this name.
         """
-        return [name for name, meaning in self._exact.items() if _may_use(who, name, meaning, lets_in)]
+        return {
+            name: meaning.agent if isinstance(meaning, Executing) else ""
+            for name, meaning in self._exact.items()
+            if _may_use(who, name, meaning, lets_in)
+        }
 
     def find(self, name: str, who: Identity, lets_in: LetsIn = lets_all_in) -> Passing[T] | Executing:
         """What a name means.
@@ -111,7 +116,7 @@ class ModelNames(Generic[T]):
             return meaning
         if not self._exact and not self._patterns:
             raise UnknownName(NO_MODELS)
-        near = difflib.get_close_matches(name, self.names(who, lets_in), NEAR_MAX, 0.5)
+        near = difflib.get_close_matches(name, self.models(who, lets_in), NEAR_MAX, 0.5)
         more = f" Did you mean {' or '.join(near)}?" if near else " GET /v1/models lists the models."
         raise UnknownName(
             "There is no model {name!r} here, or your key may not use it.{more}", name=name[:200], more=more

@@ -40,12 +40,14 @@ _BEGAN = 0
 """When a model was made is not known; clients want a number."""
 
 
-def model_entry(vendor: Vendor, name: str) -> JsonObject:
+def model_entry(vendor: Vendor, name: str, agent: str = "") -> JsonObject:
     """One model.
 
     Args:
         vendor: whose client asks.
         name: of the model.
+        agent: the agent or workflow that answers under the name; empty for a model. The studio is told of it, in a
+            field of our own: where a model is wanted, no agent may be named.
     """
     match vendor:
         case "anthropic":
@@ -56,19 +58,21 @@ def model_entry(vendor: Vendor, name: str) -> JsonObject:
             methods: list[Json] = ["generateContent", "streamGenerateContent", "countTokens"]
             return {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": methods}
         case "openai":
-            return {"id": name, "object": "model", "created": _BEGAN, "owned_by": OWNER}
+            own: JsonObject = {"agent": agent} if agent else {}
+            return {"id": name, "object": "model", "created": _BEGAN, "owned_by": OWNER, **own}
 
 
-def model_list(vendor: Vendor, names: Sequence[str]) -> JsonObject:
+def model_list(vendor: Vendor, models: Mapping[str, str]) -> JsonObject:
     """All models, on one page.
 
     Args:
         vendor: whose client asks.
-        names: of the models.
+        models: by the name of each model the agent that answers, as for `model_entry`.
     """
-    entries: list[Json] = [model_entry(vendor, name) for name in names]
+    entries: list[Json] = [model_entry(vendor, name, agent) for name, agent in models.items()]
     match vendor:
         case "anthropic":
+            names = list(models)
             first, last = (names[0], names[-1]) if names else (None, None)
             return {"data": entries, "has_more": False, "first_id": first, "last_id": last}
         case "gemini":
@@ -250,20 +254,19 @@ class ModelRoutes(Generic[T]):
 
     async def _list(self, http: HttpRequest) -> Response:
         who = identity_of(http.scope)
-        names = self._names.names(who, self._lets_in)
+        models = self._names.models(who, self._lets_in)
         if self._executor is not None:
-            own = set(names)
-            names += [name for name in await self._executor.published(who) if name not in own]
+            models |= {name: name for name in await self._executor.published(who) if name not in models}
         if self._connected is not None:
-            own = set(names)
             connected = await self._connected.names(who.tenant)
-            names += [name for name in connected if name not in own and who.may_use("model", name)]
-        return _json(model_list(_vendor_of(http.scope), names))
+            models |= {name: "" for name in connected if name not in models and who.may_use("model", name)}
+        return _json(model_list(_vendor_of(http.scope), models))
 
     async def _show(self, http: HttpRequest) -> Response:
         name = str(http.path_params["model"])
-        await self._meaning(name, identity_of(http.scope))
-        return _json(model_entry(_vendor_of(http.scope), name))
+        meaning = await self._meaning(name, identity_of(http.scope))
+        agent = meaning.agent if isinstance(meaning, Executing) else ""
+        return _json(model_entry(_vendor_of(http.scope), name, agent))
 
 
 class _Place:

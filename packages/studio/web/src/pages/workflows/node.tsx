@@ -182,7 +182,7 @@ function NameField({ node, editing, onRenamed }: Form & { onRenamed: (path: stri
 function OneField(given: Form & { place: string[]; schema: FieldSchema; isRequired?: boolean; note?: string }) {
   const { node, editing, place, schema } = given;
   const name = place.at(-1) ?? "";
-  const names = useNames(node.type, place);
+  const names = useNames(node.type, place, editing?.flow?.name ?? "");
   let value: unknown = node.value;
   for (const each of place) value = isObject(value) && Object.hasOwn(value, each) ? value[each] : undefined;
   const write = (next: unknown) => editing?.change((text) => withField(text, node.path, place, next), `${node.path} ${place.join(".")}`);
@@ -225,19 +225,28 @@ function OneField(given: Form & { place: string[]; schema: FieldSchema; isRequir
   );
 }
 
-/** The names that a field may have, where there is a list of such; undefined for other fields. */
-function useNames(type: string, place: readonly string[]): string[] | undefined {
+/** The names that a field may have, where there is a list of such; undefined for other fields. A workflow that is made here calls tools, and
+ * agents and workflows that are published: those of the settings are called by nobody, and no workflow calls itself. */
+function useNames(type: string, place: readonly string[], own: string): string[] | undefined {
   const field = place.length === 1 ? place[0] : undefined;
   const what = field === "tool" ? "tools" : field === "agent" && type === "agent" ? "agents" : field === "workflow" ? "workflows" : undefined;
   const isModel = field === "model";
   const models = useModels(isModel);
-  const found = useQuery({
+  const found = useListed<Tool | Agent | WorkflowLine>(what);
+  const workflows = useListed<WorkflowLine>(what === "tools" ? "workflows" : undefined);
+  if (isModel) return models.data ?? [];
+  if (!what) return undefined;
+  const ofSettings = new Set(workflows.data?.items.filter((each) => !each.version).map((each) => each.name));
+  const items = found.data?.items ?? [];
+  return items.filter((each) => each.name !== own && (what === "tools" ? !ofSettings.has(each.name) : each.version > 0)).map((each) => each.name);
+}
+
+function useListed<Line extends { name: string }>(what: string | undefined) {
+  return useQuery({
     queryKey: [what ?? "none", "names"],
-    queryFn: ({ signal }) => ask<Part<Tool | Agent | WorkflowLine>>("GET", `/v1/${what}`, { signal, query: { limit: 100 } }),
+    queryFn: ({ signal }) => ask<Part<Line>>("GET", `/v1/${what}`, { signal, query: { limit: 100 } }),
     enabled: what !== undefined,
   });
-  if (isModel) return models.data ?? [];
-  return what && (found.data?.items.map((each) => each.name) ?? []);
 }
 
 /** The arguments of a call, each as a field: those that the tool declares, and those that are there. */
