@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from ..core.interfaces import Journal
+from ..core.run.summary import summary_of
 from ..journal.conversations import Family, as_they_stand, family
 from ..journal.mismatch import UNREADABLE, summary
 from ..journal.named import find_run
@@ -46,4 +47,6 @@ async def recorded_family(journal: Journal, run_id: str, labels: Mapping[str, La
 async def _seen(journal: Journal, found: Family, labels: Mapping[str, Label]) -> Family:
     entries = await as_seen(reader_mask(labels, who()), journal, found.run.run_id, found.entries)
     children = [await _seen(journal, each, labels) for each in found.children]
-    return structs.replace(found, entries=entries, children=children)
+    line = summary_of(found.run.run_id, entries) if entries is not found.entries else None
+    run = found.run if line is None else structs.replace(found.run, question=line.question)
+    return structs.replace(found, run=run, entries=entries, children=children)

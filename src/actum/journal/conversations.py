@@ -61,6 +61,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
         runs: how many turns it has.
         began, latest: when its first and its latest turn began, in seconds since 1970.
         question: its first words.
+        first: the run of its first turn.
         status: how its latest turn stands.
     """
 
@@ -70,6 +71,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
     began: float
     latest: float
     question: str
+    first: str
     status: str
     tenant: str = ""
 
@@ -145,6 +147,7 @@ async def conversations_of(journal: Journal, found: Sequence[ConversationSummary
             began=each.first.started,
             latest=each.latest.started,
             question=each.first.question,
+            first=each.first.run_id,
             status=turn.status,
         )
         for each, turn in zip(found, latest, strict=True)

@@ -136,6 +136,10 @@ class RecordMask:
         """A value that the record of the run says again, as the reader may see it."""
         return each_text(value, self._without) if self._values else value
 
+    def text(self, text: str) -> str:
+        """A text that says values of the record again, as the reader may see it."""
+        return self._without(text)
+
     def message(self, message: Said) -> Said:
         """A message of the run, or one that repeats values of the run, without the hidden values."""
         return cast("Said", self._masked(message)) if self._has_hidden else message

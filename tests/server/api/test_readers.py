@@ -171,6 +171,33 @@ async def test_what_an_agent_below_answers_is_masked_in_the_run_above_and_where_
             assert (SALARY in answer.text, STREET in answer.text) == (sees, sees)
 
 
+async def test_lists_neither_tell_what_a_model_wrote_into_the_task_of_an_agent_below_nor_find_a_run_by_it() -> None:
+    task = f"Ada earns {SALARY} and lives at {STREET}. Write her."
+    model = ScriptedModel([LOOKS, ToolCall("2", "helper", {"task": task}), "Done."], name="ollama:above")
+    async with application(model, bank=StaffWithHelper(), labels=LABELS) as app:
+        body: JsonObject = {"agent": "desk", "question": "Ask", "session": "talk"}
+        run = (await app.ask("POST", "/v1/runs", body, who="root")).json()["id"]
+        await app.until(run, "done")
+        (below,) = [each.run_id for each in await app.journal.runs(parent=run)]
+        for who, sees in (("root", False), ("hella", True)):
+            for route in ("/v1/runs", f"/v1/runs/{below}", "/v1/runs?text=Write"):
+                told = (await app.ask("GET", route, who=who)).text
+                assert (SALARY in told, STREET in told) == (sees, sees), route
+                assert "Write her" in told, route
+            for words in (SALARY, "Elm Street"):
+                route = f"/v1/runs?text={words}&count=true&counts=status"
+                found = (await app.ask("GET", route, who=who)).json()
+                assert (len(found["items"]), found["count"], bool(found["counts"])) == (sees, sees, sees), route
+
+
+async def test_a_question_that_the_list_cuts_ends_with_no_part_of_a_value() -> None:
+    async with application(bank=Staff(), labels=LABELS) as app:
+        body: JsonObject = {"arguments": {"name": "x" * 470 + STREET * 2}}
+        assert (await app.ask("POST", "/v1/tools/get_employee/call", body, who="root")).status_code == 200
+        assert "12 E" not in (await app.ask("GET", "/v1/runs", who="root")).text
+        assert "12 E" in (await app.ask("GET", "/v1/runs", who="hella")).text
+
+
 async def test_a_remembered_answer_that_says_a_value_is_masked_also_from_an_earlier_turn() -> None:
     async with application(bank=Staff(), labels=LABELS) as app:
         said = f"Ada earns {SALARY} and lives at {STREET}."

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ...core.identity import Identity
+from ...core.run.summary import RunSummary
 from ...features.operation import AnswerKind, ApiRequest, Events, Operation, StreamEvent
 from ...features.refusal import Refusal
 from ...journal.watch import WatchNews
@@ -66,8 +67,8 @@ async def _feed(api: Api, who: Identity, places: dict[str, int], *, deltas: bool
                     yield _placed(event)
                 for delta in runs.deltas():
                     yield StreamEvent("", "delta", delta)
-                for line in _lines(news, who):
-                    yield StreamEvent("", "run", line)
+                for line in await api.records.lines_shown(_lines(news, who), who):
+                    yield StreamEvent("", "run", run_info(line, who))
                 for draft in _drafts(api, news, who):
                     yield StreamEvent("", "draft", draft)
                 is_first = told is None and listener.looked >= look  # from here on every change is heard of
@@ -81,12 +82,12 @@ def _placed(event: RunEvent) -> StreamEvent:
     return stream_event(event, f"{event.run}:{event.number}")
 
 
-def _lines(news: WatchNews, who: Identity) -> Sequence[RunInfo]:
+def _lines(news: WatchNews, who: Identity) -> Sequence[RunSummary]:
     """The lines of runs that a caller may see."""
     if not allows(who, ("runs", "tools")):
         return ()
     sees_all = allows(who, ("admin",))
-    return [run_info(run, who) for run in news.runs if sees_all or run.principal == who.principal]
+    return [run for run in news.runs if sees_all or run.principal == who.principal]
 
 
 def _drafts(api: Api, news: WatchNews, who: Identity) -> Iterator[DraftNews]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ...call.asking.inbox import InboxItem, record_expired, waiting_items
 from ...core.errors import JournalError, UsageError
@@ -30,6 +30,8 @@ from ...runs.recorded import is_run_id
 from ..scopes import allows
 
 NO_LABELS: Mapping[str, Label] = {}
+_BEGINNING = 8
+"""The entries of a run among which is what the list of runs tells of its question."""
 PROBLEMS_MAX = 10
 """The most problems of the record that are told beside what a command shows."""
 POLL_S = 0.2
@@ -103,11 +105,39 @@ class Records:
 
     async def mask_over(self, run_ids: Sequence[str], who: Identity) -> RecordMask:
         """What hides values of some runs from a caller, wherever they are said again."""
+        entries = await self.journal.read_each(list(run_ids)) if self._labels else {}
+        return await self._mask_over(entries, who)
+
+    async def _mask_over(self, entries: Mapping[str, Sequence[Entry]], who: Identity) -> RecordMask:
         mask = self.mask(who)
-        for run_id, entries in (await self.journal.read_each(list(run_ids))).items() if self._labels else ():
-            mask.know_run(entries)
-            await know_others(mask, self.journal, run_id, entries)
+        for run_id, found in entries.items():
+            mask.know_run(found)
+            await know_others(mask, self.journal, run_id, found)
         return mask
+
+    async def questions_shown(self, questions: Mapping[str, str], who: Identity) -> Mapping[str, str]:
+        """What lists tell of the questions of runs, as a caller may see them: a model may write a value into the task
+        of an agent below, and a later turn may ask about a value of an earlier one.
+
+        Args:
+            questions: what the list of runs says, by the ids of the runs.
+            who: the caller.
+        """
+        if not self._labels:
+            return questions
+        entries = await self.journal.read_each(list(questions))
+        mask = await self._mask_over(entries, who)
+        shown: dict[str, str] = {}
+        for run_id, question in questions.items():
+            begins = mask.of_run(entries.get(run_id, ())[:_BEGINNING])
+            line = summary_of(run_id, begins)  # a question that the list has cut may end inside of a value
+            shown[run_id] = mask.text(question) if line is None or not line.question else line.question
+        return shown
+
+    async def lines_shown(self, lines: Sequence[RunSummary], who: Identity) -> list[RunSummary]:
+        """Lines of the list of runs, as a caller may see them."""
+        questions = await self.questions_shown({line.run_id: line.question for line in lines}, who)
+        return [structs.replace(line, question=questions[line.run_id]) for line in lines]
 
     async def entries_shown(self, run_id: str, entries: Sequence[Entry], who: Identity) -> Sequence[Entry]:
         """The entries of a run as a caller may see them."""
@@ -131,10 +161,8 @@ class Records:
         entries = await self.journal.read_each(list(run_ids))
         shown = {
             waits.asked.id: waits
-            for item in {item.run.run_id: item for item in items}.values()
-            for waits in waiting_items(
-                item.run, await self.entries_shown(item.run.run_id, entries.get(item.run.run_id, ()), who)
-            )
+            for run in await self.lines_shown([*{item.run.run_id: item.run for item in items}.values()], who)
+            for waits in waiting_items(run, await self.entries_shown(run.run_id, entries.get(run.run_id, ()), who))
         }
         return [shown.get(item.asked.id, item) for item in items]
 
@@ -187,13 +215,13 @@ class Records:
         entries = await self.journal.read(recorded.run_id)
         return Recorded(recorded.run_id, entries, RunState(entries))
 
-    async def summary(self, recorded: Recorded) -> RunSummary:
-        """How a run stands now, as somebody is shown the run."""
+    async def summary(self, recorded: Recorded, who: Identity) -> RunSummary:
+        """How a run stands now, as a caller is shown the run."""
         line = summary_of(recorded.run_id, recorded.entries)
         if line is None:
             raise Refusal(503, "record_unreadable", "The record of this run can not be read.", run=recorded.run_id)
         await record_expired(self.journal, [(recorded.run_id, asked) for asked in recorded.state.waiting()])
-        return (await as_they_stand(self.journal, [line]))[0]
+        return (await as_they_stand(self.journal, await self.lines_shown([line], who)))[0]
 
     async def children(self, run_id: str, who: Identity) -> list[RunSummary]:
         """The runs that the calls of a run started, and those that these started."""

@@ -195,7 +195,8 @@ async def list_sessions(api: Api, asked: ApiRequest[SessionsQuery, None]) -> Api
             page = await page_of_conversations(
                 api.journal, limit=query.limit, cursor=cursor or "", owner=owner, tenant=tenant
             )
-        listed = [session_info(talk, titles.get(talk.id, "")) for talk in page.items]
+        questions = await api.records.questions_shown({talk.first: talk.question for talk in page.items}, who)
+        listed = [session_info(talk, questions[talk.first], titles.get(talk.id, "")) for talk in page.items]
         items, cursor = tuple(each for each in listed if _has(each, query.text)), page.next or None
         if items or cursor is None:
             break
@@ -262,6 +263,7 @@ async def list_messages(api: Api, asked: ApiRequest[OwnerQuery, None]) -> ApiRep
     except JournalError:
         raise Refusal(503, "record_unreadable", "The record of this session can not be read.") from None
     mask = await api.records.mask_over([run.run_id for run in runs], asked.who)
+    lines = await api.records.lines_shown(runs[::-1], asked.who)
     for message in messages:
         if isinstance(message, ToolMessage):
             mask.know(message.result)
@@ -270,7 +272,7 @@ async def list_messages(api: Api, asked: ApiRequest[OwnerQuery, None]) -> ApiRep
             items=tuple([session_message(mask.message(message)) for message in messages]),
             next=None,
             session=asked.names["id"],
-            runs=tuple(run_info(run, asked.who) for run in await as_they_stand(api.journal, runs[::-1])),
+            runs=tuple(run_info(run, asked.who) for run in await as_they_stand(api.journal, lines)),
         )
     )
 
@@ -308,7 +310,7 @@ async def _runs_of(records: Records, session: str, owner: str, who: Identity) ->
     return runs
 
 
-def session_info(talk: Conversation, title: str = "") -> SessionInfo:
+def session_info(talk: Conversation, question: str, title: str = "") -> SessionInfo:
     """A conversation in a list."""
     return SessionInfo(
         id=talk.id,
@@ -316,7 +318,7 @@ def session_info(talk: Conversation, title: str = "") -> SessionInfo:
         runs=talk.runs,
         began=talk.began,
         latest=talk.latest,
-        question=talk.question,
+        question=question,
         status=STATUSES.get(talk.status, "unreadable"),
         title=title,
     )

@@ -111,7 +111,7 @@ async def _of_run(api: Api, run_id: str, who: Identity) -> tuple[Approval, ...]:
         recorded = await api.records.run(run_id, who, beyond_own=("approve",))
     except Refusal:
         return ()
-    return waiting_in(await api.records.summary(recorded), await api.records.shown(recorded, who))
+    return waiting_in(await api.records.summary(recorded, who), await api.records.shown(recorded, who))
 
 
 async def get_approval(api: Api, asked: ApiRequest[None, None]) -> ApiReply:

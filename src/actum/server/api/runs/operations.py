@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
@@ -13,6 +14,7 @@ from ....core.call import MediaPart, TextPart
 from ....core.errors import Busy, UsageError
 from ....core.identity import Identity
 from ....core.interfaces import Journal, RunFilter
+from ....core.language.words import written_words
 from ....core.message import UserMessage
 from ....core.process.claim import claim_of_cancel
 from ....core.run.summary import RunSummary
@@ -117,11 +119,15 @@ async def list_runs(api: Api, asked: ApiRequest[RunsQuery, None]) -> ApiReply:
     if query.counts:
         every = wanted.copy()
         every["status"] = ""
-        found = await counts_of_runs(api.journal, COUNT_MAX, **every)
+        if query.text and api.records.mask(asked.who).hides_any:
+            found = Counter([line.status for line in await _all_shown(api.records, query.text, asked.who, every)])
+        else:
+            found = Counter(await counts_of_runs(api.journal, COUNT_MAX, **every))
         counts = {status: f"{COUNT_MAX}+" if number == COUNT_MAX else str(number) for status, number in found.items()}
     problems: Sequence[str] = ()
     if asked.by_operator:
-        runs, problems = await _compared(api.journal, runs, query, asked.tenant)
+        compared, problems = await _compared(api.journal, runs, query, asked.tenant)
+        runs = await api.records.lines_shown(compared, asked.who)
     items = tuple(run_info(line, asked.who) for line in runs)
     return ApiReply(RunPage(items=items, next=following, count=count, counts=counts, problems=tuple(problems)))
 
@@ -272,7 +278,7 @@ async def follow_run(api: Api, asked: ApiRequest[EventsQuery, None]) -> ApiReply
 
 async def shown(api: Api, recorded: Recorded, who: Identity) -> ApiReply:
     """A run as it stands."""
-    line = await api.records.summary(recorded)
+    line = await api.records.summary(recorded, who)
     if line.ended is not None and not recorded.is_over:  # the run has ended since it was read
         recorded = await api.records.again(recorded)
     outputs = await outputs_of(api.journal, recorded.state.ended)
@@ -332,8 +338,33 @@ async def _listed(
     with cursors():
         page = await page_of_runs(records.journal, limit=query.limit, cursor=query.cursor, **wanted)
     found = [run for run in page.items if run.principal == who.principal or allows(who, ("admin",))]
+    shown = await _shown(records, found, query.text, who)
+    if query.count and query.text and records.mask(who).hides_any:
+        return shown, page.next or None, len(await _all_shown(records, query.text, who, wanted))
     count = await count_of_runs(records.journal, **wanted) if query.count else None
-    return found, page.next or None, count
+    return shown, page.next or None, count
+
+
+async def _shown(records: Records, found: Sequence[RunSummary], text: str, who: Identity) -> list[RunSummary]:
+    """Runs as a caller may see them, without those that were found by what is hidden from the caller."""
+    shown = await records.lines_shown(found, who)
+    return [line for line, run in zip(shown, found, strict=True) if not text or _has(line, run, text)]
+
+
+async def _all_shown(records: Records, text: str, who: Identity, wanted: RunFilter) -> list[RunSummary]:
+    """The runs that a caller finds by a text, up to `COUNT_MAX`: a number of others would tell what is hidden."""
+    shown: list[RunSummary] = []
+    cursor: str | None = ""
+    while cursor is not None and len(shown) < COUNT_MAX:
+        page = await page_of_runs(records.journal, limit=100, cursor=cursor, **wanted)
+        shown += await _shown(records, page.items, text, who)
+        cursor = page.next or None
+    return shown[:COUNT_MAX]
+
+
+def _has(line: RunSummary, run: RunSummary, text: str) -> bool:
+    """Whether a run is found by what a caller may see of its question."""
+    return line.question == run.question or {*written_words(text)} <= {*written_words(line.question)}
 
 
 _RUN_WHOLE = RUN_INFO | {

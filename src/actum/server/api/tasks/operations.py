@@ -169,7 +169,7 @@ async def _details(api: Api, view: TaskView, who: Identity) -> TaskDetails:
     waiting: tuple[Approval, ...] = ()
     if view.waiting:
         recorded = await api.records.run(line.run_id, who)
-        waiting = waiting_in(await api.records.summary(recorded), await api.records.shown(recorded, who))
+        waiting = waiting_in(await api.records.summary(recorded, who), await api.records.shown(recorded, who))
     info = task_info(line, who)
     told = _result(view)
     size = len(msgspec.json.encode(told)) if told is not None else 0

@@ -203,7 +203,7 @@ async def told(api: Api, who: Identity, run_id: str, tool: str, outcome: CallOut
     """
     if outcome.is_waiting:
         recorded = await api.records.run(run_id, who)
-        waiting = waiting_in(await api.records.summary(recorded), await api.records.shown(recorded, who))
+        waiting = waiting_in(await api.records.summary(recorded, who), await api.records.shown(recorded, who))
         first = waiting[0].id if waiting else ""
         return ApiReply(CallWaits(run=run_id, approval=first, approvals=waiting), 202, f"/v1/runs/{run_id}")
     result = outcome.result
