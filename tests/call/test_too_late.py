@@ -77,7 +77,7 @@ async def listed(journal: Journal, folder: Path) -> None:
 
 async def run_shown(journal: Journal, folder: Path) -> None:
     records = Records(journal, FakeClock())
-    await records.summary(await records.run("r", Identity()))
+    await records.summary(await records.run("r", Identity()), Identity())
 
 
 async def at_the_command_line(journal: Journal, folder: Path) -> None:

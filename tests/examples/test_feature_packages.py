@@ -124,7 +124,9 @@ class Environment:
     def types(self, *words: str, code: int = 0, **more: str) -> str:
         """What a command prints on both of its outputs."""
         command = [str(self.scripts / "python"), "-m", "actum", *words]
-        ended = warm.run(command, cwd=self.home, env=self.variables | more, capture_output=True, text=True)
+        ended: subprocess.CompletedProcess[str] = warm.run(
+            command, cwd=self.home, env=self.variables | more, capture_output=True, text=True
+        )
         assert ended.returncode == code, (words, ended.stdout, ended.stderr)
         return ended.stdout + ended.stderr
 

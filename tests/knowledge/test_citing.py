@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Literal
 
 import pytest
 from msgspec import structs
@@ -102,7 +103,7 @@ async def test_mark_tells_once_leaves_the_answer_whole_and_shows_it_when_it_was_
 
 @pytest.mark.parametrize("cite", ["mark", "strict"])
 async def test_a_reference_in_another_form_is_accepted_at_once_and_told_as_all_others(
-    cite: str, journal: MemoryJournal
+    cite: Literal["mark", "strict"], journal: MemoryJournal
 ) -> None:
     model = scripted(SEARCH, QUOTE, "At most 120 euros【1†source】.")
     agent = Agent(model, [KnowledgeTool("handbook")], cite=cite, journal=journal)

@@ -103,11 +103,12 @@ async def test_a_field_that_asks_for_what_every_answer_has_is_not_listed() -> No
 
 async def test_a_client_that_wants_any_json_object_is_given_one() -> None:
     """LangChain's `json_mode`, instructor's `JSON` and dspy read the answer as JSON, whatever it is."""
-    for api, more in (
+    wishes: tuple[tuple[str, dict[str, object]], ...] = (
         ("chat", {"response_format": {"type": "json_object"}}),
         ("responses", {"text": {"format": {"type": "json_object"}}}),
         ("gemini", {"generationConfig": {"responseMimeType": "application/json"}}),
-    ):
+    )
+    for api, more in wishes:
         for stream in (False, True):
             async with desk(["Hello.", 'Here: {"name": "Ada"}']) as server:
                 answer = await ask(server, api, more, stream=stream)
