@@ -65,7 +65,7 @@ class ValueTexts:
         return self._told.get(_compared(_written(value))[0], "") if self._told else ""
 
     def is_in(self, text: str) -> bool:
-        """Whether one of the values stands in a text, or a short value is the text."""
+        """Whether a text has one of the values in it, or is a short one."""
         compared, _ = _compared(text)
         return compared in self._short or next(self._found(compared), None) is not None
 

@@ -71,6 +71,7 @@ async def seed(client: openai.AsyncOpenAI) -> tuple[Any, Any]:
     return assistant, thread
 
 
+@pytest.mark.row("P1")
 async def test_the_program_of_the_guide_runs_by_polling_in_two_lives_of_the_server(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     async with desk(SCRIPT[:1], path=path) as server, openai_of(server) as client:

@@ -90,6 +90,7 @@ APIS = ("openai_chat", "openai_responses", "anthropic_messages", "gemini_content
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
+@pytest.mark.row("P1")
 @pytest.mark.parametrize("api", APIS)
 async def test_openai_works_unmodified(tmp_path: Path, api: str) -> None:
     async with opened(tmp_path, api) as (origin, kept), openai.AsyncOpenAI(base_url=f"{origin}/v1", api_key=TEXT) as ai:
@@ -149,6 +150,7 @@ async def test_openai_works_unmodified(tmp_path: Path, api: str) -> None:
         assert priced.cost >= Price(input=Decimal(1), output=Decimal(10)).of(Usage(1_000, 500)) * 5
 
 
+@pytest.mark.row("P1")
 @pytest.mark.parametrize("api", APIS)
 async def test_anthropic_works_unmodified(tmp_path: Path, api: str) -> None:
     async with opened(tmp_path, api) as (origin, _), anthropic.AsyncAnthropic(base_url=origin, api_key=TEXT) as ai:

@@ -111,6 +111,7 @@ FUNCTION: JsonObject = {
 }
 
 
+@pytest.mark.row("P1")
 @pytest.mark.row("S9")
 async def test_the_sample_of_2023_runs_word_for_word_at_an_agent_and_at_a_model_that_is_passed_through() -> None:
     python = install.py_bin("openai0", "python")
