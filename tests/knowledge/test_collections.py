@@ -181,6 +181,94 @@ async def test_nothing_outside_of_the_folder_is_read_and_odd_names_are_told(tmp_
     await journal.close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="folders of POSIX")
+async def test_a_folder_may_be_as_deep_as_it_likes(tmp_path: Path) -> None:
+    journal, folder = SQLiteJournal(tmp_path / "j.db"), tmp_path / "docs"
+    write(folder, travel=TRAVEL)
+    number, depth = os.open(folder, os.O_RDONLY), 1_100  # deeper than Python calls functions in each other
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=number)
+        number = _gone_to("d", number)
+    await make(journal, ANN, "rules", folder=str(folder))
+    try:
+        report = await update(journal, ANN, "rules")
+    finally:  # whoever empties the folder of the tests goes down less far
+        for _ in range(depth):
+            number = _gone_to("..", number)
+            os.rmdir("d", dir_fd=number)
+        os.close(number)
+    assert (report.read, len(report.problems)) == (1, 1)
+    assert report.problems[0].document.startswith("d/d/d/")
+    assert "too long" in report.problems[0].problem
+    await journal.close()
+
+
+def _gone_to(name: str, number: int) -> int:
+    """The folder of a name in an open folder, which is closed."""
+    try:
+        return os.open(name, os.O_RDONLY, dir_fd=number)
+    finally:
+        os.close(number)
+
+
+UNREAD = """
+import asyncio, os, sys, tempfile
+from pathlib import Path
+from actum.core.errors import UsageError
+from actum.journal.memory import MemoryJournal
+from actum.knowledge.collections import CollectionUser, make
+from actum.knowledge.documents import documents_of
+from actum.knowledge.update import update
+ANN = CollectionUser("", "ann")
+IS_ROOT = os.geteuid() == 0
+
+def go_as(user):  # whoever may read everything is not kept out of a folder
+    if IS_ROOT:
+        os.seteuid(user)
+
+async def main():
+    with tempfile.TemporaryDirectory() as place:
+        journal, folder = MemoryJournal(), Path(place, "docs")
+        (folder / "sub").mkdir(parents=True)
+        Path(place).chmod(0o755)
+        (folder / "sub" / "b.md").write_text("hotel of glass")
+        (folder / "a.md").write_text("hotel")
+        await make(journal, ANN, "rules", folder=str(folder))
+        print((await update(journal, ANN, "rules")).read)
+        (folder / "sub").chmod(0)
+        go_as(65534)
+        report = await update(journal, ANN, "rules")
+        go_as(0)
+        print(report.removed, *(f"{each.document}: {each.problem}" for each in report.problems))
+        print(*(each.path for each in await documents_of(journal, ANN, "rules")))
+        (folder / "sub").chmod(0o700)
+        folder.chmod(0)
+        go_as(65534)
+        try:
+            await update(journal, ANN, "rules")
+        except UsageError as error:
+            print(str(error).endswith("docs can not be read: nothing was changed"))
+        go_as(0)
+        folder.chmod(0o700)
+        report = await update(journal, ANN, "rules")
+        print(report.unchanged, len(report.problems))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
+def test_a_folder_that_can_not_be_read_is_told_and_its_documents_stay() -> None:
+    done = warm.run([sys.executable, "-c", UNREAD], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        "2",
+        "0 sub: the folder can not be read: what was read of it before stays",
+        "a.md sub sub/b.md",
+        "True",
+        "2 0",
+    ], done.stderr
+
+
 async def test_a_document_that_was_put_stays_when_the_folder_is_updated(store: Store, tmp_path: Path) -> None:
     journal, folder = store.open(), tmp_path / "docs"
     write(folder, travel=TRAVEL)

@@ -26,5 +26,6 @@ PROBLEMS: Mapping[str, Sentence] = {
     "too_slow": Sentence("it took longer than 20 seconds to read"),
     "unknown_kind": Sentence("files of this kind are not read"),
     "unopened": Sentence("the file can not be opened"),
+    "unread_folder": Sentence("the folder can not be read: what was read of it before stays"),
 }
 """Each problem by its name."""

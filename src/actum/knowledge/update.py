@@ -10,7 +10,6 @@ import asyncio
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 
 from msgspec import Struct, structs
 
@@ -75,7 +74,9 @@ class UpdateReport(Struct, frozen=True, kw_only=True):
 
 
 class _File(Struct, frozen=True):
-    """A file of a folder: its path there, the path as a collection keeps it, its version, and what is wrong with it."""
+    """A file of a folder, or a folder below that can not be read: its path there, the path as a collection keeps it,
+    its version, and what is wrong with it.
+    """
 
     path: str
     kept: str
@@ -136,8 +137,9 @@ class _Update(Struct):
         known = {each.path: each for each in await stores.find(tenant, DOCUMENTS, where=where)}
         files = await asyncio.to_thread(_files, self.collection.folder)
         here = {each.kept for each in files}
+        unread = tuple(f"{each.kept}/" for each in files if each.problem == "unread_folder")
         for row in known.values():
-            if row.path not in here and row.inode != PUT:
+            if row.path not in here and row.inode != PUT and not row.path.startswith(unread):
                 await drop(self.journal, self.caller, self.collection, row.path)
                 self.removed += 1
         more: list[DocumentProblem] = []
@@ -206,37 +208,75 @@ def _version(found: os.stat_result) -> FileVersion:
 
 
 def _files(folder: str) -> list[_File]:
-    """The files of a folder, by path.
+    """The files of a folder, by path, and the folders below that can not be read.
 
     Raises:
-        UsageError: the folder is not there, or has too many files.
+        UsageError: the folder is not there, can not be read, or has too many files.
     """
-    if not Path(folder).is_dir():
-        raise UsageError("there is no folder {folder}: nothing was changed", folder=folder)
-    found: list[_File] = []
-    for each in _walked(folder):
-        found.append(each)
-        if len(found) > FILES_MAX:
-            raise UsageError("{folder} has more than {most} files", folder=folder, most=FILES_MAX)
+    try:
+        number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError("there is no folder {folder}: nothing was changed", folder=folder) from None
+    except OSError:
+        raise UsageError("the folder {folder} can not be read: nothing was changed", folder=folder) from None
+    try:
+        found: list[_File] = []
+        for each in _walked(number, ""):
+            if not each.path:
+                raise UsageError("the folder {folder} can not be read: nothing was changed", folder=folder)
+            found.append(each)
+            if len(found) > FILES_MAX:
+                raise UsageError("{folder} has more than {most} files", folder=folder, most=FILES_MAX)
+    finally:
+        os.close(number)
     return sorted(found, key=lambda each: each.kept)
 
 
-def _walked(folder: str) -> Iterator[_File]:
-    for place, folders, names, number in os.fwalk(folder, follow_symlinks=False):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        relative = os.path.relpath(place, folder)
-        for name in [*names, *folders]:
-            if name.startswith("."):
-                continue
-            path = name if relative == "." else f"{relative}/{name}"
-            try:
-                about = os.stat(name, dir_fd=number, follow_symlinks=False)
-            except OSError:  # gone again
-                continue
-            if stat.S_ISDIR(about.st_mode):
-                continue
-            kept = on_one_line(shown_path(path))
-            problem = "" if stat.S_ISREG(about.st_mode) else "not_a_file"
-            if kept != path or len(kept.encode()) > PATH_BYTES_MAX:
-                kept, problem = kept.encode()[:PATH_BYTES_MAX].decode(errors="ignore"), "name"
-            yield _File(path, kept, _version(about), problem)
+def _walked(number: int, within: str) -> Iterator[_File]:
+    """The files of an open folder and below, of each folder by name. A path that is too long is gone into no further,
+    so that no folder is too deep to be walked through.
+
+    Args:
+        number: the open folder.
+        within: its path; empty for the outermost.
+    """
+    try:
+        names = sorted(os.listdir(number))
+    except OSError:
+        yield _unread_folder(within)
+        return
+    for name in names:
+        if name.startswith("."):
+            continue
+        path = f"{within}/{name}" if within else name
+        try:
+            about = os.stat(name, dir_fd=number, follow_symlinks=False)
+        except OSError:  # gone again
+            continue
+        kept = on_one_line(shown_path(path))
+        is_folder, is_long = stat.S_ISDIR(about.st_mode), len(kept.encode()) > PATH_BYTES_MAX
+        if is_folder and not is_long:
+            yield from _below(number, name, path)
+            continue
+        problem = "" if stat.S_ISREG(about.st_mode) else "not_a_file"
+        if kept != path or is_long:
+            kept, problem = kept.encode()[:PATH_BYTES_MAX].decode(errors="ignore"), "name"
+        yield _File(path, kept, _version(about), problem)
+
+
+def _below(number: int, name: str, path: str) -> Iterator[_File]:
+    try:
+        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=number)
+    except FileNotFoundError:  # gone again
+        return
+    except OSError:
+        yield _unread_folder(path)
+        return
+    try:
+        yield from _walked(inner, path)
+    finally:
+        os.close(inner)
+
+
+def _unread_folder(path: str) -> _File:
+    return _File(path, on_one_line(shown_path(path)), FileVersion(0, inode=0), "unread_folder")
