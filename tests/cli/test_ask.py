@@ -55,6 +55,10 @@ def test_a_question_is_answered_with_checked_references_or_it_is_not_answered(ru
     embedded = run(*asked, "embedded")
     assert (embedded.exit_code, "“A hotel may cost 120 euros” [1]" in embedded.stdout) == (0, True), embedded.output
     assert run("ask", "zebra?", "--knowledge", "rules", *RECORD, "--model", "embedded").exit_code == 1
+    Path("docs/差旅.md").write_text("# 差旅\n\n每晚酒店最多一百二十欧元。\n", "utf-8")
+    assert run("knowledge", "update", "rules", *RECORD).exit_code == 0
+    for question, code in (("酒店每晚多少钱？", 0), ("月亮有多远？", 1)):
+        assert run("ask", question, "--knowledge", "rules", *RECORD, "--model", "embedded").exit_code == code
     for wrong, why in (
         (("ask", "x"), "--knowledge NAME"),
         (("ask", "x", "--knowledge", "none"), "there is no collection"),

@@ -16,7 +16,7 @@ from math import log
 
 from msgspec import Struct
 
-from ..core.language.words import is_sign, terms_of
+from ..core.language.words import COUNTING_SIGNS, is_sign, terms_of
 from ..core.message import UserMessage
 from ..core.run.record import Ended, Record, Started
 from ..core.stored.word_index import Found, IndexedItem, Space, Terms, WordIndex
@@ -42,7 +42,7 @@ RARE_SHARE, RARE_MIN = 0.02, 3
 _GREETINGS = (
     "hello hi hey thanks thank please good morning evening afternoon night bye goodbye ok okay yes nice great cool "
     "welcome 谢谢 多谢 你好 您好 早上好 上午好 中午好 下午好 晚上好 早安 晚安 再见 好的 辛苦 不客气 "
-    "一 二 两 三 四 五 六 七 八 九 十 百 千 万 多 少 等 于 者"
+    + " ".join(COUNTING_SIGNS)
 )
 """Greetings, thanks, and single Chinese signs of numbers and of grammar: they make nothing be told by themselves."""
 SPOKEN = frozenset({"user", "agent"})

@@ -136,3 +136,5 @@ STOP_SIGNS = frozenset(
     "我你您他她它们的了是在有和与就都也还又不没很吗呢吧啊呀嘛么这那哪什一个些会能可以要说想请把被让给到去来上下里为从对所其之而或但如果因"
 )
 """Chinese signs that say nothing by themselves; a pair of two such signs says nothing either."""
+COUNTING_SIGNS = frozenset("一二两三四五六七八九十百千万多少等于者")
+"""Single signs of numbers and of grammar that a text may share with a question about something else."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ...core.call import ToolCall
 from ...core.event import Delta
+from ...core.language.words import COUNTING_SIGNS
 from ...core.message import Reply, ToolMessage
 from ...core.model import Request
 from ..terms import terms_of
@@ -59,7 +60,8 @@ class VerbatimModel:
         results = [each.result for each in request.messages if isinstance(each, ToolMessage)]
         if not results:
             return Reply.of(calls=[ToolCall("search", "search", {"query": self._question})])
-        if len(results) == 1 and (found := await self._find()):
+        found = [each for each in await self._find() if says_more(each, self._question)] if len(results) == 1 else []
+        if found:
             words = {each.address: best_words(each, self._question) for each in found[:SHOWN]}
             calls = [
                 ToolCall(f"quote_{number}", QUOTE, {"text": text, "source": address})
@@ -69,6 +71,12 @@ class VerbatimModel:
         made = [each for result in results[1:] if (each := reference_of(result)) is not None]
         shown = [f"“{' '.join(each.quote.split())}” [{each.number}]" for each in made]
         return Reply.of("\n\n".join(shown) or "Nothing fits.")
+
+
+def says_more(found: FoundWords, question: str) -> bool:
+    """Whether a passage shares more with a question than Chinese signs of numbers and of grammar."""
+    shared = terms_of(question).keys() & terms_of(f"{found.title} {found.heading} {found.text}").keys()
+    return not shared <= COUNTING_SIGNS
 
 
 def best_words(found: FoundWords, question: str) -> str:
