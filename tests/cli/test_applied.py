@@ -72,3 +72,40 @@ def test_a_folder_is_applied_and_what_is_exported_is_the_same_folder(run: Run, h
     assert (refused.exit_code != 0, "price.workflow.yaml" in refused.stderr) == (True, True), refused.output
     assert told(run("prompts", "show", "shop.desk", "--journal", "runs.db")) == ["Be brief."]
     assert run("apply", "nowhere", *RECORD).exit_code == 2
+
+
+def test_each_mistake_is_told_and_no_file_is_published_that_is_no_text_or_stands_elsewhere(
+    run: Run, home: Path
+) -> None:
+    folder = home / "definitions"
+    folder.mkdir()
+    (folder / "latin.prompt.md").write_bytes("Sei fröhlich.".encode("latin-1"))
+    refused = run("apply", "definitions", *RECORD)
+    assert (refused.exit_code, "latin.prompt.md is not UTF-8, at byte 6" in refused.stderr) == (2, True), refused.output
+    alone = run("prompts", "publish", "definitions/latin.prompt.md", "--journal", "runs.db")
+    assert (alone.exit_code, "is not UTF-8" in alone.stderr) == (2, True), alone.output
+    (folder / "latin.prompt.md").unlink()
+    (home / "secret.txt").write_text("a secret of this machine")
+    (folder / "mine.prompt.md").symlink_to(home / "secret.txt")
+    (folder / "picture.png").write_bytes(b"\x89PNG\xff")
+    for name in ("one", "two"):
+        (folder / f"{name}.agent.yaml").write_text(f"actum: agent/1\nname: {name}\nnothing: 1\n")
+    refused = run("apply", "definitions", *RECORD)
+    assert refused.exit_code == 2
+    assert {name: name in refused.stderr for name in ("one.agent.yaml", "two.agent.yaml")} == {
+        "one.agent.yaml": True,
+        "two.agent.yaml": True,
+    }
+    assert "mine.prompt.md is a link that leads out of the folder" in refused.stderr
+    for name in ("one", "two"):
+        (folder / f"{name}.agent.yaml").unlink()
+    (folder / "noted.json").write_bytes(
+        b'\xef\xbb\xbf{"actum": "tool/1", "name": "noted", "python": "def main(): return 1"}'
+    )
+    (folder / "house.policy.toml").write_bytes(b'\xef\xbb\xbfdefault = "allow"\n')  # as some editors write it
+    assert sorted(told(run("apply", "definitions", *RECORD))) == ["+ policy house@1", "+ tool noted@1"]
+    (home / "out").mkdir()
+    (home / "out" / "old.prompt.md").write_text("Taken out of use.")
+    (home / "out" / "README.md").write_text("Ours.")
+    exported = run("export", "out", "--journal", "runs.db")
+    assert ("old.prompt.md stays" in exported.stderr, "README.md" in exported.stderr) == (True, False)

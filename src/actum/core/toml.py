@@ -64,7 +64,7 @@ def read_toml(text: str) -> dict[str, Any]:
     """Read TOML.
 
     Args:
-        text: the whole text.
+        text: the whole text; also with the mark that some editors write in front of it.
 
     Returns:
         The tables of the text, as `tomllib` gives them: numbers have at most as many digits as Python reads.
@@ -75,6 +75,7 @@ def read_toml(text: str) -> dict[str, Any]:
     >>> read_toml("[a]\\nb.c = 1")
     {'a': {'b': {'c': 1}}}
     """
+    text = text.removeprefix("\ufeff")
     if found := _LONG_KEY.search(text):
         line = text.count("\n", 0, found.start()) + 1
         raise tomllib.TOMLDecodeError(f"A key has more than {KEY_PARTS_MAX} parts (at line {line}, column 1)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from ...compose.administration import open_application
 from ...core.errors import UsageError
 from ...core.json import Json
 from ...features.definition import DefinitionKind
+from ...features.refusal import Refusal
 from ...server.api.applying import OPERATIONS, DefinitionsApplied, kind_of, kinds_of
 from ...server.api.definitions.operations import REMARK
 from .. import loading, options
@@ -20,7 +22,7 @@ from ..language import tr
 from ..operated import Operated
 from ..options import JournalFlag, JsonFlag, McpFlag, ToolsFlag
 from ..show.terminal import Terminal, said
-from .commands import TenantNameFlag, text_in
+from .commands import TenantNameFlag, bytes_in, text_in
 
 FolderArgument = Annotated[str, typer.Argument(metavar="DIR", help="The folder.")]
 REMARKS_TOLD = 5
@@ -49,12 +51,14 @@ def apply(
         async with loading.tools(settings, terminal) as loaded, open_application(settings, loaded.tools) as app:
             given: list[Json] = []
             for file in _files(top):
-                text = text_in(str(file), "definition").decode("utf-8", "replace")
                 name = file.relative_to(top).as_posix()
-                if kind_of(name, text, kinds_of(app)) is None:
+                if not file.resolve().is_relative_to(top.resolve()):  # a folder of others must not publish my files
+                    terminal.note("{file} is a link that leads out of the folder: it is left out", file=name)
+                    continue
+                if kind_of(name, _beginning(file), kinds_of(app)) is None:
                     terminal.note("{file} is no definition: it is left out", file=name)
                 else:
-                    given.append({"file": name, "text": text})
+                    given.append({"file": name, "text": text_in(str(file), "definition")})
             if not given and not prune:
                 raise UsageError("{folder} holds no definitions: write one, such as helper.agent.yaml", folder=folder)
             values: dict[str, Json] = {"definitions": given, "dry_run": dry_run, "prune": prune}
@@ -62,7 +66,12 @@ def apply(
             assert isinstance(applied, DefinitionsApplied)
             return applied
 
-    applied = asyncio.run(command())
+    try:
+        applied = asyncio.run(command())
+    except Refusal as refused:  # which tells the first problem
+        for problem, why in list(zip(refused.details.problems, refused.told, strict=False))[1:]:
+            terminal.note(REMARK, name=problem.path, why=why)
+        raise
     if as_json:
         terminal.json(applied)
         return DONE
@@ -81,7 +90,7 @@ def export(
     """Write what is in use into a folder, a file for each definition. `actum apply` of the folder changes nothing."""
     settings, terminal, top = options.read(journal=journal), Terminal(), Path(folder).expanduser()
 
-    async def command() -> list[str]:
+    async def command() -> tuple[list[str], list[str]]:
         async with open_application(settings) as app:
             written: list[str] = []
             kept = app.journal.definitions
@@ -92,16 +101,34 @@ def export(
                         name = f"{line.name}.{kind.name}{_ending(kind, found.text)}"
                         _write(top / name, found.text)
                         written.append(name)
-            return written
+            others = _others(top, kinds_of(app), written) if written else []
+            return written, others
 
-    written = asyncio.run(command())
+    written, others = asyncio.run(command())
     if as_json:
         terminal.json(list(written))
     elif not written:
         terminal.note("Nothing is published.")
     for name in written if not as_json else ():
         terminal.text(name)
+    for name in others:
+        terminal.note("{file} stays, though it was not exported: `actum apply` would publish it", file=name)
     return DONE
+
+
+def _others(top: Path, kinds: Sequence[DefinitionKind], written: Collection[str]) -> list[str]:
+    """The definitions in a folder that were not written now."""
+    found = {file.relative_to(top).as_posix(): file for file in _files(top)}
+    return [
+        name
+        for name, file in found.items()
+        if name not in written and kind_of(name, _beginning(file), kinds) is not None
+    ]
+
+
+def _beginning(file: Path) -> str:
+    """A text by which the kind of a definition is told, whether it is a good text or not."""
+    return bytes_in(str(file), "definition").decode("utf-8-sig", "replace")
 
 
 def _tell_remarks(terminal: Terminal, applied: DefinitionsApplied) -> None:

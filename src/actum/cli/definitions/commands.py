@@ -166,7 +166,7 @@ class _DefinitionCommands:
             UsageError: the draft has changes that nobody has published, and no revision was given.
         """
         kind, definitions = self._kind, app.journal.definitions
-        text = text_in(file, kind.name).decode("utf-8", "replace")
+        text = text_in(file, kind.name)
         name, text = named_text(kind, text, name_of(file, kind.name))
         names: dict[str, str] = {"name": name}
         checked = await self.operated.ask(app, f"check{kind.title}", names, {"text": text}, tenant, language=language())
@@ -291,7 +291,7 @@ class _DefinitionCommands:
 
             async def text_at(source: str) -> str:
                 if not is_name(source):
-                    return text_in(source, kind.name).decode("utf-8", "replace")
+                    return text_in(source, kind.name)
                 async with options.journal(settings) as opened:
                     return (await found_in(source, kind.name, opened.definitions, said(tenant))).text
 
@@ -338,8 +338,20 @@ def _compared(old: str, new: str, number: str) -> tuple[str, str]:
     return old, new or reference(old)[0] + _DRAFT
 
 
-def text_in(path: str, kind: str) -> bytes:
-    """The text in a file.
+def text_in(path: str, kind: str) -> str:
+    """The text in a file, without the mark that some editors write in front of it.
+
+    Raises:
+        UsageError: the file can not be read, or is not UTF-8.
+    """
+    try:
+        return bytes_in(path, kind).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError("{path} is not UTF-8, at byte {at}: save it as UTF-8", path=path, at=error.start) from None
+
+
+def bytes_in(path: str, kind: str) -> bytes:
+    """What is in a file.
 
     Raises:
         UsageError: the file can not be read.

@@ -77,7 +77,7 @@ def publish_found(terminal: Terminal, found: FoundTools, tenant: str, *, yes: bo
         UsageError: the place can not be published as a server.
     """
     name, settings, operated = name_for(found.name), options.read(), Operated(SERVER_OPERATIONS)
-    place = found.source if is_address(found.source) else text_in(found.source, SERVER).decode("utf-8", "replace")
+    place = found.source if is_address(found.source) else text_in(found.source, SERVER)
     text = dumps({"actum": HEADER, "name": name, SERVED[found.kind]: place})
 
     async def saved() -> int:
