@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from actum import Agent, Answer, Defence, Label, Limits, Rule, Rules, ToolCall, tool
-from actum.core.errors import JournalError, UsageError
+from actum.core.errors import JournalError, ToolError, UsageError
 from actum.core.message import ToolMessage
 from actum.core.run.record import Intended, Record, Started
 from actum.core.tool import Tool as Definition
@@ -245,17 +245,26 @@ async def test_a_text_with_a_label_is_hidden_whole_and_a_wrong_argument_quotes_n
         """Read a personal file."""
         return "Ada was ill."
 
+    @tool(effects={"read"}, labels={"": "personal"})
+    def read_part(name: str) -> str:
+        """Read a part of a personal file."""
+        raise ToolError(f"There is no {name}. The parts are: her stay in hospital.")
+
     @tool(effects={"write"})
     def note(count: int) -> str:
         """Note a number."""
         return "noted"
 
-    model = ScriptedModel(plays(ToolCall("1", "read_file", {}), ToolCall("2", "note", {"count": "[personal:1]"})))
-    own = Agent(model, [read_file, note], labels={"personal": Label(models=())})
+    calls = [ToolCall("2", "note", {"count": "[personal:1]"}), ToolCall("3", "read_part", {"name": "end"})]
+    model, journal = ScriptedModel(plays(ToolCall("1", "read_file", {}), *calls)), MemoryJournal()
+    own = Agent(model, [read_file, read_part, note], labels={"personal": Label(models=())}, journal=journal)
     result = await own.run("Read")
     errors = [each.result.error for each in result.messages if isinstance(each, ToolMessage) and each.result.error]
-    assert len(errors) == 1
-    assert "ill" not in told(model)
+    assert len(errors) == 2
+    assert [text for text in ("ill", "hospital") if text in told(model)] == []
+    entries = await journal.read(result.run_id)
+    shown = await as_seen(reader_mask({"personal": Label(readers=[])}, "ann"), journal, result.run_id, entries)
+    assert not [each for each in shown if b"hospital" in each.payload]
 
 
 async def test_a_tool_that_repeats_a_value_and_a_refusal_tell_the_model_the_placeholder() -> None:

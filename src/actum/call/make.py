@@ -26,6 +26,7 @@ from ..core.errors import (
     FeatureMissing,
     InvalidArguments,
     ResourceLimit,
+    ToolError,
     Unavailable,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Event
@@ -467,9 +468,12 @@ class CallMaker:
     def _labelled(self, call: ToolCall, result: ToolResult, labels: Labelling | None) -> ToolResult:
         """The result with the labels of its fields, which also say who may read them on record."""
         tool = self.catalog.tool(call.name)
-        if tool is None or not tool.labels_believed or result.error is not None:
+        fields = {} if tool is None else tool.labels_believed
+        if result.error is not None:  # the words of a tool that fails are its text
+            fields = {"": fields[""]} if "" in fields and result.error.code == ToolError.code else {}
+        if not fields:
             return result
-        result = msgspec.structs.replace(result, labels=tool.labels_believed)
+        result = msgspec.structs.replace(result, labels=fields)
         if labels is not None:
             labels.know(result)
         return result

@@ -338,7 +338,10 @@ def masked(result: ToolResult, fields: Mapping[str, str], placed: Placed) -> Too
             content.append(TextPart(_masked_text(part.text, named, placed)))
         elif isinstance(part, TextPart) or "" not in fields:
             content.append(part)  # pictures and files of a tool whose text has a label are left out
-    return structs.replace(result, content=tuple(content), structured=new)
+    error = result.error
+    if error is not None and "" in fields:
+        error = structs.replace(error, message=str(placed(fields[""], error.message)))
+    return structs.replace(result, content=tuple(content), structured=new, error=error)
 
 
 def _masked_text(text: str, named: Sequence[tuple[list[tuple[str, ...]], str]], placed: Placed) -> str:
