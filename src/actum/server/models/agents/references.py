@@ -8,11 +8,12 @@ item of another caller does not exist, and neither does an item of an answer tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ....core.errors import UnknownName, UsageError
 from ....core.identity import Identity
 from ....core.json import Json, JsonObject
+from ....core.process.worker_thread import off_loop
 from ....dialects.api.openai_responses.items import reference_of
 from ....dialects.error_answer import no_item
 from ...api.api import Api
@@ -44,20 +45,13 @@ class ItemReferences:
             NotStored: there is no such item for the caller.
             UsageError: an item is named twice, or the request says too much.
         """
-        said = asked.fields.get("input") if asked.surface is RESPONSES else None
-        if not isinstance(said, list):
+        if asked.surface is not RESPONSES:
             return asked
-        check_size(asked.fields)
-        named = [reference_of(item) for item in said]
-        ids = [id_ for id_ in named if id_]
-        if not ids:
+        named = await off_loop(len(asked.body), _named, asked)
+        if not any(named):
             return asked
-        ((most_named, times),) = Counter(ids).most_common(1)
-        if times > 1:
-            raise UsageError("input: the item {item_id!r} is named twice", item_id=most_named[:100])
-        found = await self._found(ids, asked.identity)
-        items: list[Json] = [found[id_] if id_ else item for id_, item in zip(named, said, strict=True)]
-        return asked.saying({**asked.fields, "input": items})
+        found = await self._found([id_ for id_ in named if id_], asked.identity)
+        return await off_loop(len(asked.body), _with_items, asked, named, found)
 
     async def _found(self, ids: Sequence[str], who: Identity) -> dict[str, JsonObject]:
         """The items by their ids.
@@ -103,3 +97,27 @@ class ItemReferences:
 
     async def _run(self, run_id: str, who: Identity) -> Recorded:
         return (await self._stored.stored(f"resp_{AnswerRef(run_id).tail}", who))[1]
+
+
+def _named(asked: ModelRequest) -> list[str]:
+    """For each item of the input the id by which it names another item; empty for every other item.
+
+    Raises:
+        UsageError: an item is named twice, or the request says too much.
+    """
+    said = asked.fields.get("input")
+    if not isinstance(said, list):
+        return []
+    check_size(asked.fields)
+    named = [reference_of(item) for item in said]
+    for id_, times in Counter(named).items():
+        if id_ and times > 1:
+            raise UsageError("input: the item {item_id!r} is named twice", item_id=id_[:100])
+    return named
+
+
+def _with_items(asked: ModelRequest, named: Sequence[str], found: Mapping[str, JsonObject]) -> ModelRequest:
+    said = asked.fields["input"]
+    assert isinstance(said, list)
+    items: list[Json] = [found[id_] if id_ else item for id_, item in zip(named, said, strict=True)]
+    return asked.saying({**asked.fields, "input": items})
