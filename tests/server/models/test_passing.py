@@ -763,3 +763,38 @@ async def test_an_answer_of_responses_repeats_its_request_where_another_api_has_
                 told = events[-1].response
     assert told.to_dict().items() >= more.items()
     assert told.store is False
+
+
+FREE = {"type": "custom", "name": "shell", "description": "Run it."}
+UPLOADED = {"type": "file", "file": {"file_id": "file-1"}}
+OF_ITS_OWN_API: dict[str, tuple[str, dict[str, object]]] = {
+    "a custom tool of Chat": ("chat", {"tools": [{"type": "custom", "custom": {"name": "shell"}}]}),
+    "a custom tool of Responses": ("responses", {"tools": [FREE]}),
+    "a demanded custom tool": ("responses", {"tools": [FREE], "tool_choice": {"type": "custom", "name": "shell"}}),
+    "a file in Chat": ("chat", {"messages": [{"role": "user", "content": [UPLOADED]}]}),
+    "a picture in Responses": (
+        "responses",
+        {"input": [{"role": "user", "content": [{"type": "input_image", "file_id": "file-1"}]}]},
+    ),
+    "a picture in Messages": (
+        "messages",
+        {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "file", "file_id": "f"}}]}]},
+    ),
+    "a tool without a type": ("chat", {"tools": [{"function": {"name": "add", "parameters": ADD}}]}),
+}
+
+
+@pytest.mark.parametrize("case", OF_ITS_OWN_API)
+async def test_what_is_set_aside_of_a_request_does_not_lose_its_answer(case: str) -> None:
+    api, more = OF_ITS_OWN_API[case]
+    for there in DIALECTS.keys() - {api}:
+        with ChatServer(lambda _: REPLY) as chat:
+            async with gateway(
+                {"fast": upstream(chat.url if there != "gemini" else chat.url.replace("/v1", "/v1beta"), there)}
+            ) as (_, client, lines):
+                for stream in (False, True):
+                    path, body = asked_for(api, stream=stream)
+                    answer = await client.post(path, json={**body, "tools": [], **more})
+                    assert (answer.status_code, "It is 5." in answer.text) == (200, True), (there, answer.text)
+            assert [line.end for line in lines.kept] == ["answered", "answered"]
+            assert len(chat.requests) == 2

@@ -20,11 +20,11 @@ from .surface import CHAT, RESPONSES, Vendor
 from .upstream import ModelUpstream
 
 _OWN: dict[str, frozenset[str]] = {
-    "chat": frozenset({"function", "custom"}),
-    "responses": frozenset({"function", "custom"}),
+    "chat": frozenset({"", "function", "custom"}),
+    "responses": frozenset({"", "function", "custom"}),
     "messages": frozenset({"", "custom"}),
 }
-"""By the name of a surface: the types of tools that the client runs itself."""
+"""By the name of a surface: the types of tools that the client runs itself. Many clients leave out `function`."""
 _OF_CLIENT = frozenset({"functionDeclarations", "function_declarations"})
 
 
@@ -45,7 +45,7 @@ def provider_tools(surface: str, vendor: Vendor, fields: JsonObject) -> list[str
         if vendor == "gemini":
             found += [name for name in tool if name not in _OF_CLIENT]
         elif (kind := str(tool.get("type") or "")) not in _OWN.get(surface, frozenset({"function"})):
-            found.append(kind or "a tool without a type")
+            found.append(kind)
     return found + [name for name in ("web_search_options", "mcp_servers") if fields.get(name) not in (None, [])]
 
 
@@ -104,7 +104,7 @@ def outgoing(
     target = spoken if has_thoughts else without_thoughts(spoken)
     said = transcode(asked.body, source, target, kind="request", model=model)
     if any(loss.where == "tool_choice" for loss in said.lost):
-        _check_demanded(_choice_of(asked), target.decode_request(said.wire).tool_choice)
+        _check_demanded(asked.portable.tool_choice, target.decode_request(said.wire).tool_choice)
     body = said.wire
     if asked.stream and to.place.dialect.name != "gemini_content":
         body = with_field(body, ["stream"], True, insert=True)
@@ -137,16 +137,6 @@ def _is_in_form_of(asked: ModelRequest, to: ModelUpstream) -> bool:
     if asked.surface is not CHAT or (b"tool" not in asked.body and b"function" not in asked.body):
         return True
     return forms_of(asked.fields) <= {"functions" if to.place.dialect.name == "openai_functions" else "tools"}
-
-
-def _choice_of(asked: ModelRequest) -> ToolChoice:
-    """The tool choice of a request. One with tools of other kinds, which were set aside, is not read whole: what is
-    lost of its choice is in the list of what was lost.
-    """
-    try:
-        return asked.request.tool_choice
-    except UsageError:
-        return "auto"
 
 
 def _check_demanded(choice: ToolChoice, heard: ToolChoice) -> None:

@@ -192,7 +192,7 @@ class PassingThrough:
             line.end("refused", opened.status_code)
             return opened
         if not opened.said.surface:  # the answer is told in another API, by the tools of the request
-            await off_loop(len(asked.body), lambda: asked.request)
+            await off_loop(len(asked.body), lambda: asked.portable)
         if opened.body is None:
             return _PassedStream(asked, opened, line, watch)
         lost = opened.said.lost
@@ -511,7 +511,7 @@ class _PassedStream(Response):
         self._size = 0
         if not opened.said.surface:
             target = asked.dialect
-            self._transcoder = Transcoder(opened.dialect, target, tools=asked.request.tools, repeats=_repeated(asked))
+            self._transcoder = Transcoder(opened.dialect, target, tools=asked.portable.tools, repeats=_repeated(asked))
             if asked.surface.name == "chat" and not wants_usage(asked):
                 self._filter = EventWatch(drops_usage=True)
 
@@ -613,7 +613,7 @@ class _PassedStream(Response):
 
 
 def _transcoded(body: bytes, source: ApiDialect, asked: ModelRequest) -> Transcoded:
-    told = transcode(body, source, asked.dialect, kind="response", tools=asked.request.tools)
+    told = transcode(body, source, asked.dialect, kind="response", tools=asked.portable.tools)
     wire = told.wire
     for field, value in _repeated(asked).items():
         wire = with_field(wire, [field], value)

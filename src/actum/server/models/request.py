@@ -22,6 +22,7 @@ from ...dialects.api.openai_chat.request import is_of_2023
 from ...dialects.api.openai_fields import read_body
 from ...dialects.api.raw_json import NOT_DECODED
 from ...dialects.base import ApiDialect
+from ...dialects.transcode.set_aside import set_aside
 from ..route_group import identity_of
 from .surface import CHAT, COUNT_CONTENT, Surface
 
@@ -61,6 +62,7 @@ class ModelRequest:
         self._read = body
         self._fields: JsonObject | None = None
         self._request: Request | None = None
+        self._portable: Request | None = None
 
     def header(self, name: str) -> str:
         """The value of a header; empty where the request has none.
@@ -104,9 +106,27 @@ class ModelRequest:
             body = self._read
             if self.surface is COUNT_CONTENT and isinstance(whole := self.fields.get("generateContentRequest"), dict):
                 body = msgspec.json.encode(whole)  # the other way to ask Google's API for a count
-            read = self.surface.dialect.decode_request(body)
-            self._request = structs.replace(read, model=self.model, stream=self.stream)
+            self._request = self._decoded(body)
         return self._request
+
+    @property
+    def portable(self) -> Request:
+        """What a model behind another API is asked: the request without what only its own API knows, such as a tool of
+        another kind or an uploaded file; see `set_aside`.
+
+        Raises:
+            UsageError: as for `request`.
+        """
+        if self._portable is None:
+            try:
+                self._portable = self.request
+            except UsageError:  # rare: there is something to set aside, or a mistake
+                aside = set_aside(self._read, self.fields, self.surface.dialect.name)
+                self._portable = self._decoded(aside.wire)
+        return self._portable
+
+    def _decoded(self, body: bytes) -> Request:
+        return structs.replace(self.surface.dialect.decode_request(body), model=self.model, stream=self.stream)
 
 
 async def read_request(surface: Surface, http: HttpRequest) -> ModelRequest:

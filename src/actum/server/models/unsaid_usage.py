@@ -21,7 +21,7 @@ def input_estimate(asked: ModelRequest) -> int:
     Raises:
         UsageError: the body is no request of its API.
     """
-    request = asked.request
+    request = asked.portable
     counted = with_usage(Reply.of(""), request.messages, sum(len(str(tool.parameters)) for tool in request.tools))
     return counted.usage.input_tokens
 
