@@ -654,3 +654,13 @@ async def test_the_official_client_reads_a_refusal_as_we_write_it(streamed: bool
     assert candidate.finish_reason is types.FinishReason.SAFETY
     assert chunks[-1].prompt_feedback is not None
     assert chunks[-1].prompt_feedback.block_reason_message == "I won't."
+
+
+def test_one_object_is_read_for_a_list_of_one_as_google_writes_it_for_curl() -> None:
+    one = {"system_instruction": {"parts": {"text": "You are a cat."}}, "contents": {"parts": {"text": "Hi."}}}
+    several = {"systemInstruction": {"parts": [{"text": "You are a cat."}]}, "contents": [{"parts": [{"text": "Hi."}]}]}
+    read = GEMINI_CONTENT.decode_request(msgspec.json.encode(one))
+    assert read == GEMINI_CONTENT.decode_request(msgspec.json.encode(several))
+    assert [message.text for message in read.messages] == ["You are a cat.", "Hi."]  # type: ignore[union-attr]
+    with pytest.raises(UsageError, match="contents: array was expected, string came"):
+        GEMINI_CONTENT.decode_request(b'{"contents": "Hi."}')

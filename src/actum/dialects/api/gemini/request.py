@@ -78,7 +78,7 @@ def decode_request(wire: bytes) -> Request:
         extras["toolConfig"] = rest
     instructions = _instructions(body.get("systemInstruction"))
     return Request(
-        messages=[*instructions, *_messages(as_(list, body.get("contents"), "contents"))],
+        messages=[*instructions, *_messages(_several(body.get("contents"), "contents"))],
         tools=tools,
         tool_choice=choice,
         stop=tuple([as_(str, text, "stopSequences") for text in maybe(list, generation, "stopSequences") or []]),
@@ -94,6 +94,11 @@ def decode_request(wire: bytes) -> Request:
 
 def _object(value: Json, place: str) -> JsonObject:
     return camel(as_(dict, value, place))
+
+
+def _several(value: Json, place: str) -> list[Json]:
+    """A list. Google takes one object for a list of one, as its own examples for curl write `contents` and `parts`."""
+    return [value] if isinstance(value, dict) else as_(list, value, place)
 
 
 def _tools(items: list[Json]) -> tuple[tuple[Tool, ...], list[Json]]:
@@ -184,7 +189,7 @@ def _instructions(value: Json) -> list[SystemMessage]:
         return []
     if isinstance(value, str):
         return [SystemMessage(value)]
-    parts = maybe(list, _object(value, "systemInstruction"), "parts") or []
+    parts = _several(_object(value, "systemInstruction").get("parts") or [], "systemInstruction.parts")
     said = [_object(part, f"systemInstruction.parts[{n}]").get("text") for n, part in enumerate(parts)]
     return [SystemMessage(text) for text in said if isinstance(text, str)]
 
@@ -195,7 +200,8 @@ def _messages(items: list[Json]) -> list[Message]:
     for number, value in enumerate(items):
         place = f"contents[{number}]"
         item = _object(value, place)
-        parts = [_part(part, f"{place}.parts[{n}]") for n, part in enumerate(maybe(list, item, "parts") or [])]
+        listed = _several(item.get("parts") or [], f"{place}.parts")
+        parts = [_part(part, f"{place}.parts[{n}]") for n, part in enumerate(listed)]
         match item.get("role") or "user":
             case "model":
                 reply = _reply(parts, place)
