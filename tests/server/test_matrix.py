@@ -98,6 +98,8 @@ MODEL_PATHS = {
     "/v1/models/{model:path}": 404,
     "/v1beta/models/{model:path}": 404,
     "/v1beta/{rest:path}": 404,
+    **dict.fromkeys(("/api/{rest:path}", "/v1/chat", "/v2/{rest:path}", "/v1/v1/{rest:path}"), 404),
+    **dict.fromkeys(("/chat/completions", "/completions", "/embeddings", "/responses"), 404),
     "/v1/responses/{id}": 404,
     "/v1/responses/{id}/input_items": 404,
     "/v1/conversations/{id}": 404,

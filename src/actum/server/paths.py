@@ -28,6 +28,7 @@ class OtherPath(StrEnum):
     RESPONSES = "/v1/responses"
     THREADS = "/v1/threads"
     TRIGGERS = "/v1/triggers"
+    TWICE = "/v1/v1"
     UPLOADS = "/v1/uploads"
     VECTOR_STORES = "/v1/vector_stores"
     VIDEOS = "/v1/videos"

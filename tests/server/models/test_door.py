@@ -236,3 +236,24 @@ async def test_every_route_wants_a_key_with_the_scope_and_refuses_in_its_own_for
                     assert ("gemini" if kind.isupper() else "anthropic" if " " in kind else "openai") == form, path
                     assert answer.headers["x-request-id"]
                     assert status != 403 or "models" in error_of(answer)[2]
+
+
+async def test_a_client_of_another_api_or_with_another_base_url_is_told_where_to_ask() -> None:
+    wrong = {
+        "/api/chat": "OpenAI, Anthropic and Google",
+        "/api/tags": "OpenAI, Anthropic and Google",
+        "/v2/chat": "OpenAI, Anthropic and Google",
+        "/v1/chat": "OpenAI, Anthropic and Google",
+        "/chat/completions": "the base URL of a client of OpenAI is {origin}/v1 here",
+        "/responses": "the base URL of a client of OpenAI is {origin}/v1 here",
+        "/v1/v1/messages": "its base URL is {origin} here",
+    }
+    async with opened() as (client, answers):
+        origin = str(client.base_url).rstrip("/")
+        for path, words in wrong.items():
+            for method in ("GET", "POST"):
+                answer = await client.request(method, path, content=b"{}", headers={"anthropic-version": "1"})
+                error = answer.json()["error"]
+                assert (answer.status_code, error["type"]) == (404, "not_found_error"), path
+                assert words.format(origin=origin) in error["message"], (path, error)
+    assert answers.asked == []

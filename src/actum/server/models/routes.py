@@ -99,6 +99,11 @@ _NOT_SERVED = (
 )
 """What the vendors' clients may ask for and nobody answers here; they are told in their own form."""
 
+_OTHER_APIS = ("/api/{rest:path}", "/v1/chat", "/v2/{rest:path}")
+"""Where clients of Ollama and Cohere ask."""
+_WITHOUT_VERSION = ("/chat/completions", "/completions", "/embeddings", "/responses")
+"""Where clients of OpenAI ask whose base URL lacks `/v1`."""
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -169,6 +174,9 @@ class ModelRoutes(Generic[T]):
         self._routes: list[BaseRoute] = [
             *(Route(path, _Place(self._answerer(surface))) for surface in SURFACES for path in surface.paths),
             *(Route(f"{path}{rest}", _Place(_not_served, "")) for path in _NOT_SERVED for rest in ("", "/{rest:path}")),
+            *(Route(path, _Place(_other_api, "")) for path in _OTHER_APIS),
+            *(Route(path, _Place(_without_version, "")) for path in _WITHOUT_VERSION),
+            Route(f"{OtherPath.TWICE}/{{rest:path}}", _Place(_version_twice, "")),
             *more,
             Route(OtherPath.MODELS, _Place(self._list, "GET")),
             Route("/v1beta/models", _Place(self._list, "GET")),
@@ -315,6 +323,35 @@ async def _answered(answer: Callable[[HttpRequest], Awaitable[Response]], http: 
 
 async def _nowhere(http: HttpRequest) -> Response:
     raise UnknownName("There is nothing at this path.")
+
+
+async def _other_api(http: HttpRequest) -> Response:
+    raise UnknownName(
+        "There is nothing at {path}: this server speaks the APIs of OpenAI, Anthropic and Google. Use a client of one "
+        "of them, such as one of OpenAI with the base URL {origin}/v1.",
+        path=http.scope["path"][:200],
+        origin=_origin(http),
+    )
+
+
+async def _without_version(http: HttpRequest) -> Response:
+    raise UnknownName(
+        "There is nothing at {path}: the base URL of a client of OpenAI is {origin}/v1 here.",
+        path=http.scope["path"][:200],
+        origin=_origin(http),
+    )
+
+
+async def _version_twice(http: HttpRequest) -> Response:
+    raise UnknownName(
+        "There is nothing at {path}: the client adds /v1 by itself, so its base URL is {origin} here.",
+        path=http.scope["path"][:200],
+        origin=_origin(http),
+    )
+
+
+def _origin(http: HttpRequest) -> str:
+    return f"{http.url.scheme}://{http.url.netloc}"[:200]
 
 
 async def _not_served(http: HttpRequest) -> Response:
