@@ -16,6 +16,7 @@ from actum.core.run.record import InputRequested, Started, TaskStarted
 from actum.core.run.task import TaskOptions
 from actum.core.stored.held import RunHeld
 from actum.core.stored.kept_object import OPEN_NEWS, KeptObject, OpenNews
+from actum.core.stored.session import LoginSession
 from actum.journal.lists import READ_MAX, count_interrupted, page_of_runs
 from actum.testing import FakeClock
 from actum.triggers.settings import TriggerTable
@@ -136,6 +137,15 @@ async def test_while_a_journal_is_held_a_schedule_begins_nothing_and_later_makes
     await journal.held.release()
     assert await look(0) == 2
     assert await look(600) == 3
+
+
+async def test_nobody_who_may_have_logged_out_since_is_logged_in_again(shared: Store) -> None:
+    journal = shared.open()
+    session = LoginSession(id="a" * 64, issuer="https://login.example", client="c", principal="ann")
+    await journal.sessions.add(session, idle_since=0.0)
+    assert await journal.sessions.find(session.id) is not None
+    await journal.held.hold()
+    assert await journal.sessions.find(session.id) is None
 
 
 async def test_to_claim_what_nobody_holds_stays_possible_and_busy_stays_busy(shared: Store) -> None:

@@ -65,6 +65,7 @@ def restore_backup(
             "`--all`.",
             count=found.held,
         )
+    terminal.note("Nobody is logged in: people log in again, since they may have logged out since.")
     terminal.note("What was forgotten since is there again: repeat each `actum journal forget`.")
     if found.approvals:
         terminal.note(

@@ -28,7 +28,8 @@ class HeldRuns(Protocol):
 
     async def hold(self) -> int:
         """Hold all that is unfinished now: runs, tasks, messages about ended tasks, and news; how many runs are held.
-        Schedules begin nothing until all is released. No server may be at work: it would go on with what it drives.
+        Schedules begin nothing until all is released, and sessions of people who logged in are ended: they may have
+        logged out since. No server may be at work: it would go on with what it drives.
         """
 
     async def is_on(self) -> bool:

@@ -61,6 +61,7 @@ class DatabaseHeld:
                 news = msgspec.json.decode(payload, type=OpenNews)
                 database.execute(_HOLD.format(rows="VALUES (?)"), (news.run_id,))
             database.execute(_HOLD.format(rows="VALUES (?)"), (ALL,))
+            database.execute("DELETE FROM sessions")
             database.execute("DELETE FROM positions WHERE name = ?", (HELD_AT,))
             database.execute("INSERT INTO positions (name, position) VALUES (?, ?)", (HELD_AT, repr(self._now())))
             ((count,),) = database.execute("SELECT count(*) FROM held WHERE run_id != ''")
