@@ -155,6 +155,29 @@ async def test_a_run_that_was_killed_goes_on_with_the_same_placeholders_and_send
     assert "[personal:1]" in told(again.model)
 
 
+@pytest.mark.parametrize("models", [None, ("ollama/*",), ()])
+async def test_a_placeholder_means_its_value_also_where_labels_are_changed_while_the_run_waits(
+    models: Sequence[str] | None,
+) -> None:
+    office, journal = Office(), MemoryJournal()
+
+    @tool(effects={"read"}, labels={"account": "bank", "street": "personal", "phone": "personal"})
+    def look() -> dict[str, object]:
+        """Look Ada up."""
+        return {"street": "12 Elm Street", "account": "DE771203", "phone": "0170 5551"}
+
+    hidden = Label(models=())
+    script = plays(ToolCall("1", "look", {}), sends("[bank:2] and [personal:3]"))
+    before = Agent(
+        ScriptedModel(script), [look, *office.tools], labels={"bank": hidden, "personal": hidden}, journal=journal
+    )
+    waits = await before.run("Mail it", run_id="r")
+    changed = {"bank": Label(models=models), "personal": hidden}
+    after = Agent(ScriptedModel(["done"]), [look, *office.tools], labels=changed, journal=journal)
+    assert (await after.resume("r", {waits.pending[0].id: "approve"}, accept=True)).status == "done"
+    assert office.sent == [("mallory@x.test", "DE771203 and 0170 5551")]
+
+
 async def test_labels_that_nobody_declared_and_requests_that_are_to_fail_are_told_by_name() -> None:
     with pytest.raises(UsageError, match="'personal', and nobody declared it"):
         await Agent(ScriptedModel(["Hi"]), Office().tools).run("Hi")

@@ -4,7 +4,9 @@ A result says which of its fields have a label (`ToolResult.labels`); it is mark
 definition of the tool that was called. So a later turn and another agent keep the label.
 
 A model that may not be told a value is told a placeholder, `[personal:1]`, also where a later tool repeats the value.
-The number follows from the conversation alone, so that a replay tells the same. The model may pass the placeholder in
+The number follows from the conversation alone, so that a replay tells the same: each labelled value has a number, also
+where the model is told the value. So a placeholder still means its value where a run waits, and the labels are changed
+before it goes on, or another model goes on. The model may pass the placeholder in
 an argument: the call path puts the value in, behind the policy. What a placeholder of an earlier run stood for is not
 known any more, and the placeholder stays text.
 
@@ -177,6 +179,7 @@ class Labelling:
         if not result.labels:
             return message
         self.know(result)
+        masked(result, result.labels, self._numbered)
         hidden: dict[str, str] = {}
         for field, name in result.labels.items():
             label = self._label(name)
@@ -193,16 +196,22 @@ class Labelling:
                 hidden[field] = name
         return structs.replace(message, result=masked(result, hidden, self._placed)) if hidden else message
 
-    def _placed(self, name: str, value: Json) -> str:
+    def _numbered(self, name: str, value: Json) -> str:
         """The placeholder of a value: the same for the same value."""
         key = (name, dumps(value))
         if key not in self._placeholders:
             placeholder = f"[{name}:{self._first + len(self._placeholders)}]"
             self._placeholders[key], self._values[placeholder] = placeholder, value
+        return self._placeholders[key]
+
+    def _placed(self, name: str, value: Json) -> str:
+        """The placeholder of a value that the model is not told."""
+        placeholder = self._numbered(name, value)
+        if not self._hidden.told(value):
             self._hidden.add(value, placeholder)
             for each in with_inner(value):
                 self._hidden.add(each, f"[{name}]")  # a part of a value that a tool repeats is hidden, and no handle
-        return self._placeholders[key]
+        return placeholder
 
     def _without_echoes(self, message: ToolMessage) -> ToolMessage:
         """A result in which hidden values are placeholders, where a tool repeats what it was given."""
