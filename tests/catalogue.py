@@ -113,7 +113,9 @@ def sentences() -> tuple[SaidSentence, ...]:
 def _sentences(path: str, calls: Sequence[ast.Call], saying: frozenset[str]) -> Iterator[SaidSentence]:
     for node in calls:
         called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        if called not in saying:
+        if called not in saying:  # what else is made of a list says what stands in the place of an empty one
+            for text in [text for each in node.keywords if each.arg == "empty" for text in _texts(each.value)]:
+                yield SaidSentence(path, node.lineno, text, None, called)
             continue
         whole = ast.unparse(node.func)
         if whole.split(".")[0] == "log" or (called == "__init__" and whole != "super().__init__"):

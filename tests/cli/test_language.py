@@ -153,9 +153,13 @@ def test_mistakes_in_settings_agents_and_keys_are_told_in_chinese(process: Proce
         ("memory list --limit 0", "'--limit' / '-n' 的值不对：应不小于 1（--help 查看帮助）"),
         ("knowledge readers handbook nobody", "不能这样：'nobody' 不是读者：请写 user:NAME、role:NAME、all，"),
         ("knowledge remove nope", "没有这个集合"),
+        ("agents show nope", "没有智能体 'nope'；现有：desk"),
+        ("catalog check nope", "目录里没有 'nope'；现有：无。"),
+        ("catalog add nope", "nope：url：应是 https://agents.example.com 这样的地址"),
+        ("init a b", "多出了参数：a b"),
     ],
 )
-def test_what_an_operation_refuses_is_told_in_chinese(
+def test_what_a_command_refuses_is_told_in_chinese(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, said: str, told: str
 ) -> None:
     monkeypatch.setenv("ACTUM_LANG", "zh")

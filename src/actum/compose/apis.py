@@ -19,6 +19,7 @@ import msgspec
 from ..core.clock import SystemClock
 from ..core.errors import BadTool, UsageError
 from ..core.json import JsonObject
+from ..core.language.sentence import names_or_none
 from ..core.secrets.store import SecretValue
 from ..core.user import User
 from ..protocols.oauth_metadata import BadMetadata, IssuerMetadata, read_issuer
@@ -414,7 +415,7 @@ async def _credentials(wanted: ApiChoice, api: ApiDocument, egress: Egress) -> d
     found: dict[str, Credential] = {}
     for named, secret in wanted.secrets.items():
         if named not in api.schemes:
-            known = ", ".join(api.schemes) or "none"
+            known = names_or_none(api.schemes)
             raise UsageError("the document has no security scheme {named!r}; it has: {known}", named=named, known=known)
         found[named] = SecretCredential(secret)
     for name, scheme in api.schemes.items() if wanted.oauth_client else ():

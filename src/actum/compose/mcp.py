@@ -17,6 +17,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse_object
+from ..core.language.sentence import names_or_none
 from ..core.secrets.private_paths import keep_private
 from ..core.toml import read_toml
 from ..core.user import User
@@ -192,7 +193,7 @@ def _absolute(paths: Sequence[str], folder: Path) -> tuple[str, ...]:
 def _own_server(name: str, own: Sequence[McpServer], file: Path) -> McpServer:
     found = next((server for server in own if server.name == name), None)
     if found is None:
-        known = ", ".join(server.name for server in own) or "none"
+        known = names_or_none(server.name for server in own)
         raise UsageError(
             "there is no MCP server {name!r} in {file}; there are: {known}. `actum mcp add` adds one",
             name=name,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ..core.errors import UsageError
+from ..core.language.sentence import names_or_none
 from ..protocols.a2a.card import RemoteCard
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..protocols.openapi.card_security import schemes_of
@@ -46,7 +47,7 @@ def find_remote_agent(which: str, known: Mapping[str, RemoteAgent]) -> RemoteAge
             return msgspec.structs.replace(known[named], name=named) if named else RemoteAgent(url=which)
     except ValueError as error:
         raise UsageError("remote agent {name!r}: {why}", name=which, why=error) from None
-    names = ", ".join(known) or "none"
+    names = names_or_none(known)
     raise UsageError(
         "there is no remote agent {name!r} in [a2a] of the settings; there are: {known}", name=which, known=names
     )

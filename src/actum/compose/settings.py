@@ -20,6 +20,7 @@ from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject
+from ..core.language.sentence import Sentence, names_or_none
 from ..core.model_settings import UNSET, ModelSettings
 from ..core.policy import Defence
 from ..core.secret_values import is_secret_name
@@ -725,7 +726,7 @@ def _check_agents(agents: Mapping[str, AgentTable]) -> None:
             )
         for other in agents[name].agents:
             if other not in agents:
-                known = ", ".join(each for each in agents if each != name) or "none"
+                known = names_or_none(each for each in agents if each != name)
                 raise UsageError(
                     "[agents.{name}]: there is no agent {other!r}; there are: {known}{meant}",
                     name=name,
@@ -801,7 +802,7 @@ def table_of(settings: Settings, name: str) -> AgentTable:
     """
     table = settings.agents.get(name)
     if table is None:
-        known = ", ".join(settings.agents) or f"none, since the settings have no [agents.{name}]"
+        known = ", ".join(settings.agents) or Sentence("none, since the settings have no [agents.{name}]", name=name)
         raise UnknownName(
             "there is no agent {name!r}; there are: {known}{meant}",
             name=name,

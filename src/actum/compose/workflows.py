@@ -17,6 +17,7 @@ from msgspec import Struct
 from ..agents.agent import Agent
 from ..core.errors import BadTool, JournalError, UnknownName, UsageError
 from ..core.interfaces import Context, Journal, Toolset
+from ..core.language.sentence import Sentence
 from ..core.model import Model
 from ..core.policy import Approver, Policy
 from ..core.run.record import Started
@@ -394,7 +395,9 @@ def workflow_table(settings: Settings, name: str) -> WorkflowTable:
     """
     table = settings.workflows.get(name)
     if table is None:
-        known = ", ".join(settings.workflows) or f"none, since the settings have no [workflows.{name}]"
+        known = ", ".join(settings.workflows) or Sentence(
+            "none, since the settings have no [workflows.{name}]", name=name
+        )
         raise UnknownName(
             "there is no workflow {name!r}; there are: {known}{meant}",
             name=name,

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, dumps, same
-from ..core.language.sentence import Sentence
+from ..core.language.sentence import Sentence, names_or_none
 from ..core.policy import Answer
 from ..core.run.pending import Pending, Quorum
 from ..core.run.record import InputRequested
@@ -84,7 +84,7 @@ def check_free(asked: Pending, answer: Answer) -> None:
             raise UsageError(
                 "free: {name!r} is no argument of this call; there are: {names}",
                 name=name,
-                names=", ".join(names) or "none",
+                names=names_or_none(names),
             )
         if name in (asked.sinks or ()):
             raise UsageError(

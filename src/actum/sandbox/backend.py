@@ -18,6 +18,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.language.sentence import names_or_none
 from ..core.process.installed import installed, installed_one
 from .linux import LandlockJail
 from .macos import SeatbeltJail
@@ -100,7 +101,7 @@ def backend_named(name: str) -> JailBackend:
         return own_backend()
     offered = installed_one(GROUP, name)
     if offered is None:
-        known = ", ".join(each.name for each in installed(GROUP)) or "none"
+        known = names_or_none(each.name for each in installed(GROUP))
         raise UsageError(
             "Jail(backend={name!r}): no installed package offers this backend (offered are: "
             "{known}). Install the package, or leave `backend` empty for the backend of actum",

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ..core.errors import UnknownName, UsageError
+from ..core.language.sentence import names_or_none
 from ..protocols.openapi.setup import ApiSetup
 from .whole_file import alone_with, replace
 
@@ -44,7 +45,7 @@ class ApiStore:
         try:
             return _decoder.decode(path.read_bytes())
         except FileNotFoundError:
-            known = ", ".join(self.names()) or "none"
+            known = names_or_none(self.names())
             raise UnknownName(
                 "there is no API {name!r}; there are: {known}. `actum tools add` adds one", name=name, known=known
             ) from None

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ..core.errors import UnknownName, UsageError
+from ..core.language.sentence import names_or_none
 from ..protocols.catalog import WEIGHTS, CatalogEntry, texts_of
 from .fulltext import FullText
 from .whole_file import alone_with, replace
@@ -115,7 +116,7 @@ class CatalogFiles:
         """
         path = self._path(name)
         if not path.is_file():
-            known = ", ".join(entry.name for entry in self.all()) or "none"
+            known = names_or_none(entry.name for entry in self.all())
             raise UnknownName(
                 "the catalog has no {name!r}; it has: {known}. `actum catalog add` adds one", name=name, known=known
             )

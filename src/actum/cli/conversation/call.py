@@ -14,6 +14,7 @@ from ...compose.secrets import open_secrets
 from ...core.call import ToolCall
 from ...core.errors import UnknownName, UsageError
 from ...core.json import Json, JsonObject, JsonProblem, parse_object, parse_or_text
+from ...core.language.sentence import names_or_none
 from ...core.tool import Tool
 from ...runs.options import RunOptions
 from .. import loading, options
@@ -80,11 +81,10 @@ def find_tool(tools: Sequence[Tool], name: str) -> Tool:
     """
     found = next((tool for tool in tools if tool.name == name), None)
     if found is None:
-        known = ", ".join(tool.name for tool in tools)
         raise UnknownName(
             "there is no tool {name!r}; there are: {known}. --tools says where to look",
             name=name,
-            known=known or "none",
+            known=names_or_none(tool.name for tool in tools),
         )
     return found
 

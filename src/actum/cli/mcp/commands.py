@@ -29,6 +29,7 @@ from ...compose.mcp import (
 )
 from ...core.errors import ActumError, CallError, UsageError
 from ...core.json import Json, JsonObject, dumps
+from ...core.language.sentence import Sentence, names_or_none
 from ...protocols.mcp.config import McpServer
 from ...protocols.mcp.document import (
     entries_of,
@@ -166,7 +167,8 @@ def add(
     if server.jail is not None and is_installed_first(server):
         server = _installed(terminal, server)
     _check_jail(terminal, server, is_bare=not (read or write or host))
-    done = "Added, in the place of another server of this name." if name in written_servers() else "Added."
+    is_known = name in written_servers()
+    done = Sentence("Added, in the place of another server of this name." if is_known else "Added.")
     _change({name: entry_of(server)})
     _show_line(terminal, server)
     terminal.note(
@@ -235,9 +237,7 @@ def remove(name: NameArgument) -> int:
     """Take a server out, and take its approvals back."""
     known = written_servers()
     if name not in known:
-        raise UsageError(
-            "there is no MCP server {name!r}; there are: {known}", name=name, known=", ".join(known) or "none"
-        )
+        raise UsageError("there is no MCP server {name!r}; there are: {known}", name=name, known=names_or_none(known))
     try:
         mcp_pins(os.environ).withdraw(own_server(name, known[name], os.environ).identity)
     except UsageError as error:  # a variable that it names is not set any more

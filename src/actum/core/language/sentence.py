@@ -6,7 +6,7 @@ What programs read, the record and models get is `str(sentence)`, which is Engli
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from string import Formatter
 
 VALUE_CHARS_MAX = 16 * 1024
@@ -60,6 +60,15 @@ class _WithNouns(Formatter):
 
 
 _WITH_NOUNS = _WithNouns()
+
+
+def names_or_none(names: Iterable[str]) -> str | Sentence:
+    """Names as a value of a sentence: with commas between them, or the word for none in the person's language.
+
+    >>> str(Sentence("there are: {known}", known=names_or_none([])))
+    'there are: none'
+    """
+    return ", ".join(names) or Sentence("none")
 
 
 def as_sentence(text: object, values: Mapping[str, object]) -> Sentence:

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ...core.errors import ToolError, Unavailable
 from ...core.interfaces import Clock, Context
+from ...core.language.sentence import names_or_none
 from ...protocols.a2a.card import RemoteCard
 from ...protocols.a2a.remote_agent import AgentClient, RemoteAgent
 from ...protocols.oauth_metadata import BadMetadata, IssuerMetadata, read_issuer
@@ -73,7 +74,7 @@ class AgentCredentials:
         schemes = schemes_of(card.raw)
         usable = [each for each in needed_by(card.raw) if all(name in setup.credentials for name in each)]
         if not usable:
-            wanted = ", ".join(schemes) or "none"
+            wanted = names_or_none(schemes)
             raise ToolError(
                 "No credentials of {called} fit its card. The card names the schemes: {wanted}. A "
                 "person sets them up under [a2a.{called}.credentials].",

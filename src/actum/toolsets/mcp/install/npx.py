@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ....core.errors import UsageError
+from ....core.language.sentence import names_or_none
 from ....protocols.mcp.config import McpJail, McpServer
 from ....sandbox.jail import Jail
 from ....transport.egress import Egress
@@ -254,7 +255,7 @@ def _program(folder: Path, words: _NpxWords) -> Path:
             "the package {why} has no program {wanted}: it has {programs}",
             why=words.name,
             wanted=wanted or last,
-            programs=", ".join(programs) or "none",
+            programs=names_or_none(programs),
         )
     script = (package / programs[wanted]).resolve()
     if not script.is_relative_to(folder.resolve() / "node_modules" / words.name) or not script.is_file():

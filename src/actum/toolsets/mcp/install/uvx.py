@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ....core.errors import UsageError
+from ....core.language.sentence import names_or_none
 from ....core.toml import read_toml
 from ....protocols.mcp.config import McpJail, McpServer
 from ....sandbox.jail import Jail
@@ -418,7 +419,7 @@ def _program(tree: Path, site: Path, words: _Words) -> Path:
         return script.relative_to(tree)
     if "/" not in words.program and binary.is_file():
         return binary.relative_to(tree)
-    offered = ", ".join(sorted(scripts)) or "none"
+    offered = names_or_none(sorted(scripts))
     raise UsageError(
         "the package {why} has no program {program}: it has {offered}. See `uvx --from`",
         why=words.name,
