@@ -82,8 +82,9 @@ def publish_found(terminal: Terminal, found: FoundTools, tenant: str, *, yes: bo
 
     async def saved() -> int:
         async with open_application(settings) as app:
-            if await app.journal.definitions.draft(SERVER, name, tenant=tenant) is not None:
-                return 0
+            kept = await app.journal.definitions.draft(SERVER, name, tenant=tenant)
+            if kept is not None:  # one that a person said no to, or that could not be published, is asked about again
+                return kept.revision if kept.text == text and not kept.published else 0
             given: dict[str, Json] = {"text": text, "revision": 0}
             draft = await operated.ask(app, "saveServerDraft", {"name": name}, given, tenant)
             assert isinstance(draft, DraftText)
