@@ -170,6 +170,8 @@ async def test_an_agent_node_names_a_published_agent_and_its_version(tmp_path: P
         await publish(it, "tools", "times", timesing(2))
         missing = await refused(it, handing("helper2"), "north")
         assert (missing["message"], missing["place"]) == ("ask: there is no agent 'helper2'", "nodes.ask.agent")
+        assert "published agent" in str(missing["hint"]), "a list of tools would name no agent"
+        assert "times" not in str(missing["hint"])
         for word in ("First.", "Second."):
             await publish(it, "agents", "helper2", agent.format(word))
         gone = await refused(it, handing("helper2@3"), "north")

@@ -126,8 +126,7 @@ def _problems_of(node: GraphNode, roots: Roots, tools: Mapping[str, Tool], wrong
     for name in tool_names(node.settings):
         tool = tools.get(name)
         if tool is None:
-            known = Sentence("there are: {names}", names=", ".join(sorted(tools))[:200]) if tools else ""
-            yield ToolProblem(_missing(node, name), (_field(node),), known)
+            yield ToolProblem(_missing(node, name), (_field(node),), _instead(node, tools))
         else:
             if isinstance(node.settings, KnowledgeNode) and not tool.knowledge:
                 yield ToolProblem(
@@ -256,6 +255,15 @@ def _missing(node: GraphNode, name: str) -> Sentence:
     if isinstance(settings, AgentNode):
         return Sentence("{node}: there is no agent {name!r}", node=node.name, name=settings.agent)
     return Sentence("{node}: there is no tool {name!r}", node=node.name, name=name)
+
+
+def _instead(node: GraphNode, tools: Mapping[str, Tool]) -> Sentence | str:
+    """What to write in the place of a name that means nothing."""
+    if isinstance(node.settings, AgentNode):
+        return Sentence("write the name of a published agent: those of the settings are no part of a workflow")
+    if isinstance(node.settings, WorkflowNode):
+        return Sentence("write the name of a published workflow: those of the settings are no part of another workflow")
+    return Sentence("there are: {names}", names=", ".join(sorted(tools))[:200]) if tools else ""
 
 
 def _misfit(node: GraphNode, problem: Problem) -> Sentence:
