@@ -116,3 +116,16 @@ async def test_a_client_that_wants_any_json_object_is_given_one() -> None:
                 assert r"{\"name\":\"Ada\"}" in answer.text, (api, stream, answer.text)
                 assert not any(words in answer.text for words in ("Hello", "Here")), (api, stream, answer.text)
                 assert len(server.model.requests) == 2
+
+
+async def test_a_value_that_can_not_be_is_told_in_the_words_of_the_api() -> None:
+    add = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+    wrong: dict[str, dict[str, object]] = {
+        "max_tokens: give a whole number above 0, not -1": {"max_tokens": -1},
+        "top_p: give a number above 0 and at most 1, not 0": {"top_p": 0},
+        "tools: two of them are called 'add'": {"tools": [add, add]},
+    }
+    async with desk([]) as server:
+        for words, more in wrong.items():
+            answer = await ask(server, "chat", more)
+            assert (answer.status_code, answer.json()["error"]["message"]) == (400, words)

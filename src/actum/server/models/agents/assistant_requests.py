@@ -23,6 +23,7 @@ from ....dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ...api.records import Recorded
 from .ids import read_approval_id, read_call_id
 from .placing import may_approve
+from .turn import asked_settings
 
 _encode = msgspec.json.Encoder().encode
 OBJECTS_MAX = 500
@@ -149,13 +150,12 @@ def read_settings(wanted: WantedRun) -> ModelSettings | None:
         return float(found) if isinstance(found, int | float) else None
 
     most = wanted.body.get("max_completion_tokens")
-    made = ModelSettings(
+    return asked_settings(
         temperature=number("temperature"),
         top_p=number("top_p"),
         max_tokens=most if isinstance(most, int) else None,
         parallel_calls=False if wanted.body.get("parallel_tool_calls") is False else None,
     )
-    return made if made != ModelSettings() else None
 
 
 def check_supported(body: JsonObject) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 
@@ -386,6 +387,9 @@ class AgentExecutor:
             )
         if len(_encode(answer_schema)) > LARGE:
             raise UsageError("the schema of the answer: at most {large} KB are taken", large=LARGE // 1024)
+        ((named, times),) = Counter(tool.name for tool in tools).most_common(1) or [("", 0)]
+        if times > 1:
+            raise UsageError("tools: two of them are called {name!r}", name=named)
         taken = {tool.name for tool in await agent.list_tools()}
         if both_have := sorted(taken & {tool.name for tool in tools}):
             raise UsageError(

@@ -297,7 +297,7 @@ def _answer_schema(surface: Surface, request: Request) -> JsonObject | None:
 
 
 def _settings(request: Request) -> ModelSettings | None:
-    made = ModelSettings(
+    return asked_settings(
         temperature=request.temperature,
         max_tokens=request.max_tokens,
         top_p=request.top_p,
@@ -305,6 +305,36 @@ def _settings(request: Request) -> ModelSettings | None:
         stop=tuple(text for text in request.stop if text),
         parallel_calls=request.parallel_calls,
     )
+
+
+def asked_settings(
+    *,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    top_p: float | None = None,
+    seed: int | None = None,
+    stop: Sequence[str] = (),
+    parallel_calls: bool | None = None,
+) -> ModelSettings | None:
+    """How a client asks the model; None where it leaves that to the agent.
+
+    Raises:
+        UsageError: a value can not be. The words are for a client of an API, which knows no `ModelSettings`.
+    """
+    try:
+        made = ModelSettings(
+            temperature=temperature,
+            max_tokens=max_tokens,
+            top_p=top_p,
+            seed=seed,
+            stop=stop,
+            parallel_calls=parallel_calls,
+        )
+    except UsageError as error:
+        said = error.sentence.values
+        raise UsageError(
+            "{name}: give {wanted}, not {value!r}", name=said["name"], wanted=said["wanted"], value=said["value"]
+        ) from None
     return made if made != ModelSettings() else None
 
 
