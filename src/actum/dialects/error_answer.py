@@ -95,14 +95,14 @@ class NotStored(UnknownName):
         message, values: as of every error.
         field: of the request, in which the id is.
         code: what OpenAI calls this error; empty where it has no name.
+        status: of HTTP.
 
     Source: Responses API, `previous_response_not_found`.
     """
 
-    def __init__(self, message: str, /, *, field: str, code: str = "", **values: object) -> None:
+    def __init__(self, message: str, /, *, field: str, code: str = "", status: int = 404, **values: object) -> None:
         super().__init__(message, **values)
-        self.field = field
-        self.code = code
+        self.field, self.code, self.status = field, code, status
 
 
 def no_item(id_: str) -> NotStored:
@@ -122,6 +122,7 @@ def no_previous_response(id_: str) -> NotStored:
         "false, and not for every model.",
         field="previous_response_id",
         code="previous_response_not_found",
+        status=400,
         response_id=id_[:100],
     )
 
@@ -152,6 +153,8 @@ def error_answer(error: ActumError, body: JsonObject) -> ErrorAnswer:
 def status_of(error: ActumError) -> int:
     """The HTTP status that an error means: its own, where it is one of errors."""
     if isinstance(error, ModelError) and error.status is not None and 400 <= error.status < 600:
+        return error.status
+    if isinstance(error, NotStored):
         return error.status
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 

@@ -738,10 +738,11 @@ async def test_what_only_its_own_api_has_stored_is_not_left_out_of_a_conversatio
         openai.AsyncOpenAI(base_url=f"{origin}/v1", api_key="any", max_retries=0) as client,
     ):
         for stream in (False, True):
-            with pytest.raises(openai.NotFoundError) as told:
+            with pytest.raises(openai.APIStatusError) as told:
                 await client.responses.create(model="fast", stream=stream, **named)  # type: ignore[call-overload]
             error = told.value
             assert (error.type, error.param, error.code) == ("invalid_request_error", param, code)
+            assert error.status_code == (400 if code else 404)
     assert (server.asked, [line.end for line in lines.kept]) == ([], ["refused", "refused"])
 
 

@@ -46,7 +46,7 @@ async def test_a_stored_response_is_there_for_its_caller_alone() -> None:
                 answer = await raw(server, method, f"/v1/responses/{first.id}{path}", key)
                 assert (answer.status_code, answer.json()["error"]["type"]) == (404, "not_found_error"), (key, path)
             async with openai_of(server, key) as other:
-                with pytest.raises(openai.NotFoundError):
+                with pytest.raises(openai.BadRequestError, match="not found"):
                     await other.responses.create(model="desk", input="Sure?", previous_response_id=first.id)
 
         with pytest.raises(openai.InternalServerError, match="not serve /v1/responses/compact") as absent:
@@ -65,8 +65,9 @@ async def test_a_response_that_is_not_stored_leaves_no_words_on_record() -> None
         for id_ in (first.id, first.id.removesuffix("t"), events[0].response.id):
             with pytest.raises(openai.NotFoundError):
                 await client.responses.retrieve(id_)
-        with pytest.raises(openai.NotFoundError):
+        with pytest.raises(openai.BadRequestError) as absent:
             await client.responses.create(model="desk", input="Sure?", previous_response_id=first.id)
+        assert absent.value.code == "previous_response_not_found"
         for run in await server.journal.runs():
             run_id = run.run_id
 
