@@ -109,3 +109,25 @@ def test_each_mistake_is_told_and_no_file_is_published_that_is_no_text_or_stands
     (home / "out" / "README.md").write_text("Ours.")
     exported = run("export", "out", "--journal", "runs.db")
     assert ("old.prompt.md stays" in exported.stderr, "README.md" in exported.stderr) == (True, False)
+
+
+def test_a_folder_is_applied_after_a_rollback_and_after_an_end_of_use(run: Run, home: Path) -> None:
+    """The draft has the text that was rolled back: it is a publication, and nobody's work that would be lost."""
+    file = home / "definitions" / "desk.prompt.md"
+    file.parent.mkdir()
+
+    def write(text: str) -> str:
+        file.write_text(text)
+        return "definitions/desk.prompt.md"
+
+    publish = ("prompts", "publish", "--journal", "runs.db")
+    for text in ("Be kind.", "Be rude."):
+        told(run(*publish, write(text)))
+    told(run("prompts", "rollback", "desk", "1", "--journal", "runs.db"))
+    write("Be brief.")
+    assert told(run("apply", "definitions", *RECORD)) == ["~ prompt desk@4"]
+    told(run("prompts", "rollback", "desk", "1", "--journal", "runs.db"))
+    assert told(run(*publish, write("Be patient.")))[-1] == "desk@6 is published."
+    told(run("prompts", "unpublish", "desk", "--journal", "runs.db"))
+    write("Be there.")
+    assert told(run("apply", "definitions", *RECORD)) == ["+ prompt desk@7"]

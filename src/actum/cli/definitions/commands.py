@@ -25,6 +25,7 @@ from ...core.stored.definitions import (
     ListedDefinition,
     Publication,
     StaleDraft,
+    is_unpublished,
     no_draft,
     no_publication,
     reference,
@@ -176,17 +177,16 @@ class _DefinitionCommands:
                 [TextProblem(each.message, each.line, each.column, each.hint, each.place) for each in checked.problems]
             )
         draft = await definitions.draft(kind.name, name, tenant=tenant)
-        if draft is not None and revision is None and draft.text != text:
-            in_use = await definitions.published(kind.name, name, tenant=tenant)
-            if in_use is None or in_use.digest != draft.digest:
-                raise UsageError(
-                    "the draft of {name} has changes that nobody has published: look at them with "
-                    "`actum {group} show {draft}@draft`, and replace them with --revision {revision}",
-                    name=name,
-                    group=kind.words,
-                    draft=name,
-                    revision=draft.revision,
-                )
+        is_given = draft is None or revision is not None or draft.text == text
+        if draft is not None and not is_given and await is_unpublished(definitions, draft, tenant=tenant):
+            raise UsageError(
+                "the draft of {name} has changes that nobody has published: look at them with "
+                "`actum {group} show {draft}@draft`, and replace them with --revision {revision}",
+                name=name,
+                group=kind.words,
+                draft=name,
+                revision=draft.revision,
+            )
         known = revision if revision is not None else draft.revision if draft is not None else 0
         given: dict[str, Json] = {"text": text, "revision": known}
         try:

@@ -577,6 +577,22 @@ def check_definition_quota(names: int, publications: int, size: int) -> None:
         )
 
 
+async def is_unpublished(definitions: Definitions, draft: DefinitionDraft, *, tenant: str = "") -> bool:
+    """Whether a draft has a text that no publication of its name has, so that it would be lost if another text took its
+    place. A text that was rolled back or taken out of use is still a publication.
+
+    Args:
+        definitions: where the publications are.
+        draft: the draft.
+        tenant: whose draft it is.
+
+    Raises:
+        JournalError: the publications can not be read.
+    """
+    versions = await definitions.versions(draft.kind, draft.name, tenant=tenant)
+    return draft.digest not in {each.digest for each in versions}
+
+
 def no_draft(kind: str, name: str) -> UnknownName:
     """The error for publishing a draft that does not exist."""
     return UnknownName("there is no draft of {kind} {name!r}", kind=kind, name=name)

@@ -19,7 +19,14 @@ from ...core.call import Problem
 from ...core.definition import BadText, NameTaken, ReadDefinition, TextProblem
 from ...core.errors import UsageError
 from ...core.language.sentence import Sentence
-from ...core.stored.definitions import DefinitionDeed, Publication, StaleDraft, checked_name, text_digest
+from ...core.stored.definitions import (
+    DefinitionDeed,
+    Publication,
+    StaleDraft,
+    checked_name,
+    is_unpublished,
+    text_digest,
+)
 from ...features.definition import DefinitionKind
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal
@@ -303,10 +310,8 @@ async def _revision(api: Api, tenant: str, item: _Item) -> int:
     draft = await kept.draft(item.kind.name, item.name, tenant=tenant)
     if draft is None:
         return 0
-    if draft.text != item.text:
-        in_use = await kept.published(item.kind.name, item.name, draft.published or None, tenant=tenant)
-        if in_use is None or in_use.digest != draft.digest:
-            raise StaleDraft(draft, 0, item.text)
+    if draft.text != item.text and await is_unpublished(kept, draft, tenant=tenant):
+        raise StaleDraft(draft, 0, item.text)
     return draft.revision
 
 
