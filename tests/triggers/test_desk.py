@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -414,6 +415,8 @@ def test_a_trigger_that_can_not_be_is_told_at_the_start(hall: Callable[..., Hall
         (TriggerTable(workflow="a", id="somewhere"), "header:NAME"),
         (TriggerTable(workflow="a", every_s=0.5), "every_s"),
         (TriggerTable(workflow="a", per_minute=0), "greater than 0"),
+        (TriggerTable(agent="b", say="Hi", mandate={"calls": [], "more": 1}), "no mandate"),
+        (TriggerTable(agent="b", say="Hi", mandate={"calls": [{"tool": "x", "arguments": {"n": inf}}]}), "no mandate"),
     ):
         with pytest.raises(UsageError, match=word):
             check_trigger("t", table)

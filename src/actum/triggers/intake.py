@@ -28,6 +28,7 @@ from ..core.run.task import TaskLine, TaskOptions
 from ..core.stored.counts import Rate
 from ..core.stored.position import Positions
 from ..policy.lineage import From, Lineage
+from ..policy.mandate import Mandate
 from ..tasks.queue import TaskQueue, TaskView
 from ..workflow.definition.expression import NoValue, compile_value
 from .event import TriggerEvent
@@ -316,11 +317,13 @@ def check_trigger(name: str, table: TriggerTable) -> None:
             '{where}: an agent has to be told something: say = "It happened: ${{event.data}}"', where=where
         )
     _check_source(where, table)
-    if table.schedule:
-        try:
+    try:
+        if table.schedule:
             Schedule(table.schedule, table.zone)
-        except UsageError as error:
-            raise UsageError("{where}: {why}", where=where, why=error) from None
+        if table.mandate is not None:
+            Mandate.of(table.mandate)
+    except UsageError as error:
+        raise UsageError("{where}: {why}", where=where, why=error) from None
     _check_numbers(where, table)
 
 
