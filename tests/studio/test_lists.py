@@ -92,3 +92,33 @@ async def test_filters_are_kept_together_and_a_list_of_what_is_left_out_goes_on(
     assert await leaves(page)
     assert "Rain" in str((await api(page, "GET", "/v1/tools/tool_07/draft"))["text"])
     watched.errors[:] = [each for each in watched.errors if "404" not in each]
+
+
+FAILS = """actum: workflow/1
+name: price
+inputs: {type: object, properties: {limit: {type: string}}}
+nodes:
+  cheap: {type: if, cases: [{port: yes, when: "number(inputs.limit) < 10"}]}
+"""
+
+
+async def test_on_a_telephone_a_failed_run_says_why_and_the_open_page_is_seen_in_the_navigation(
+    studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page = await watched.page(browser, studio, "zh-CN")
+    await page.set_viewport_size({"width": 320, "height": 740})
+    await page.goto(studio.url)
+    await expect(page.get_by_role("link", name="工具")).to_be_visible()
+    await api(page, "POST", "/v1/workflows/price/draft", {"text": FAILS, "revision": 0})
+    await api(page, "POST", "/v1/workflows/price/publish", {})
+    began = await api(page, "POST", "/v1/workflows/price/run", {"inputs": {"limit": "ten"}})
+    await page.goto(f"{studio.url.partition('#')[0]}runs/{began['id']}")
+    await expect(page.get_by_text("工作流 price，提问者 root")).to_be_visible()
+    await expect(page.get_by_text("'ten'")).to_be_visible()
+    await expect(page.get_by_role("link", name="运行记录", exact=True)).to_be_in_viewport(ratio=0.95)
+    await page.get_by_role("link", name="设置").click()
+    await expect(page.get_by_role("link", name="设置")).to_be_in_viewport(ratio=0.95)
+    await page.get_by_role("link", name="工具").click()
+    row = page.get_by_role("row").filter(has_text="calculate")
+    await expect(row).to_contain_text("读取")
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 320

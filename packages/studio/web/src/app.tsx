@@ -9,6 +9,7 @@ import {
   Outlet,
   redirect,
   RouterProvider,
+  useLocation,
 } from "@tanstack/react-router";
 import { useEffect, useReducer, useRef } from "react";
 
@@ -123,6 +124,7 @@ function Frame() {
 function SignedIn({ session }: { session: Session }) {
   const say = useText(COMMON);
   const main = useRef<HTMLElement>(null);
+  const nav = useShownLink();
   const count = useWaiting(session);
   useFeed();
   useFocus(main);
@@ -146,7 +148,7 @@ function SignedIn({ session }: { session: Session }) {
       </a>
       <header>
         <span className="brand">actum</span>
-        <nav aria-label={say("main")}>
+        <nav aria-label={say("main")} ref={nav}>
           <ul>
             {PAGES.filter((page) => isSeen(page, session)).map((page) => (
               <li key={page.name}>
@@ -168,6 +170,17 @@ function SignedIn({ session }: { session: Session }) {
       <Keys />
     </>
   );
+}
+
+/** On a narrow screen the navigation scrolls: the link of the page that is open is brought into view. */
+function useShownLink() {
+  const nav = useRef<HTMLElement>(null);
+  const place = useLocation({ select: (each) => each.pathname });
+  useEffect(() => {
+    const link = nav.current?.querySelector<HTMLElement>("[aria-current=page]");
+    if (nav.current && link) nav.current.scrollLeft += link.getBoundingClientRect().left - nav.current.getBoundingClientRect().left - (nav.current.clientWidth - link.offsetWidth) / 2;
+  }, [place]);
+  return nav;
 }
 
 function PageLink({ page, count }: { page: Page; count: number }) {

@@ -29,6 +29,9 @@ const TEXTS = dictionary(
     question: "Another question",
     result: "Another result",
     agent: "Agent {agent}, model {model}, asked by {who}",
+    agentAlone: "Agent {agent}, asked by {who}",
+    workflow: "Workflow {agent}, asked by {who}",
+    direct: "Asked by {who}",
     when: "Began {time}, took {span}",
     began: "Began {time}",
     tokens: "{input} tokens in, {output} out",
@@ -45,6 +48,9 @@ const TEXTS = dictionary(
     question: "另一个问题",
     result: "另一个结果",
     agent: "智能体 {agent}，模型 {model}，提问者 {who}",
+    agentAlone: "智能体 {agent}，提问者 {who}",
+    workflow: "工作流 {agent}，提问者 {who}",
+    direct: "提问者 {who}",
     when: "开始于 {time}，用时 {span}",
     began: "开始于 {time}",
     tokens: "输入 {input} 个词元，输出 {output} 个",
@@ -81,7 +87,7 @@ export function RunPage({ run }: { run: string }) {
           <p>
             <StateText state={found.status} /> {found.stop_reason && say("reason", { reason: told(found.stop_reason) })}
           </p>
-          <p className="hint">{say("agent", { agent: told(found.agent), model: told(found.model), who: told(found.principal) })}</p>
+          <p className="hint">{say(doer(found), { agent: told(found.agent), model: told(found.model), who: told(found.principal) })}</p>
           <p className="hint">
             {found.ended === null
               ? say("began", { time: time(found.started, language) })
@@ -182,4 +188,11 @@ export async function download(path: string, name: string, query: Record<string,
   link.download = name;
   link.click();
   URL.revokeObjectURL(place);
+}
+
+/** Which sentence says who did the run: an agent by a model, a workflow, or a caller without either. */
+function doer(run: RunDetails): "agent" | "agentAlone" | "workflow" | "direct" {
+  if (run.kind === "workflow") return "workflow";
+  if (!run.agent) return "direct";
+  return run.model ? "agent" : "agentAlone";
 }

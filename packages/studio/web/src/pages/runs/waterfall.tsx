@@ -76,7 +76,9 @@ function Tree({ timeline }: { timeline: Timeline }) {
   const grid = useRef<HTMLDivElement>(null);
   const hasMoved = useRef(false);
   const seen = rows(timeline.spans, closed);
-  const at = Math.max(0, seen.findIndex((each) => each.span.id === chosen));
+  const last = seen.length - 1;
+  const first = seen[last]?.span.state === "failed" ? last : 0; // why a run failed is shown without a press
+  const at = chosen ? Math.max(0, seen.findIndex((each) => each.span.id === chosen)) : first;
   const row = seen[at];
   const shown = view ?? whole;
 

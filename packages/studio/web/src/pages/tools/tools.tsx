@@ -38,7 +38,7 @@ function List() {
       columns={[
         [say("name"), (each) => <Link to={`/tools/${encodeURIComponent(each.name)}` as string}>{told(each.name)}</Link>, "main"],
         [say("about"), (each) => brief(each.description, 120)],
-        [say("effects"), (each) => each.effects?.join(", ")],
+        [say("effects"), (each) => each.effects?.map((effect) => say(`does_${effect}`)).join(", ")],
         [say("version"), (each) => each.version || (each.description === "" && each.effects === null && builds ? say("draft") : "")],
       ]}
     />
