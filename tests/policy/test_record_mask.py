@@ -284,6 +284,21 @@ def test_what_is_around_a_value_that_is_written_otherwise_stays_as_it_is() -> No
     assert ended.text == "Am 1.2.2026, 3  4 : [personal] und [personal], 5-6; [personal] ０１"
 
 
+def test_a_value_that_is_an_object_is_hidden_as_a_whole_and_the_beginning_of_a_long_one_where_it_was_cut() -> None:
+    grades: Json = {"6104-17": True, "6104-18": False}
+    note = "Ada was ill in spring, and rested at the sea until May."
+    entries = run_of(
+        result_of({"grades": grades, "note": note}, grades="personal", note="personal"),
+        result_of({"all": [{"grades": grades}], "is_true": True}),
+        Ended("failed", f"no number: {note[:35]!r}... It is true."),
+    )
+    _, _, second, ended = [each.record for each in hidden_anew(entries)]
+    assert isinstance(second, CallCompleted)
+    assert isinstance(ended, Ended)
+    assert second.result.structured == {"all": [{"grades": "[personal]"}], "is_true": True}
+    assert ended.text == "no number: '[personal]'... It is true."
+
+
 def test_a_value_in_the_name_of_a_file_is_hidden() -> None:
     pay_slip = MediaPart("text/plain", b"x", name="Ada 12 Elm Street.txt")
     entries = run_of(

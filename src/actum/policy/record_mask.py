@@ -26,7 +26,7 @@ from ..core.json import Json, dumps
 from ..core.message import Message
 from ..core.run.pending import Pending
 from ..core.run.record import ConversationRead, Entry, Record, Started
-from .labels import UNKNOWN, Label, each_text, labelled_values, masked
+from .labels import UNKNOWN, Label, labelled_values, masked
 from .value_texts import ValueTexts, with_inner
 
 Said = TypeVar("Said", bound=Message)
@@ -134,7 +134,7 @@ class RecordMask:
 
     def value(self, value: Json) -> Json:
         """A value that the record of the run says again, as the reader may see it."""
-        return each_text(value, self._without) if self._values else value
+        return cast("Json", self._inside(value)) if self._values else value
 
     def text(self, text: str) -> str:
         """A text that says values of the record again, as the reader may see it."""
@@ -200,9 +200,9 @@ class RecordMask:
         if isinstance(value, tuple):
             return tuple([self._masked(each) for each in value])
         if isinstance(value, dict):
-            return {self._masked(name): self._masked(each) for name, each in value.items()}
+            return {self._masked(name): self._inside(each) for name, each in value.items()}
         if isinstance(value, list):
-            return [self._masked(each) for each in value]
+            return [self._inside(each) for each in value]
         if isinstance(value, str):
             return self._without(value)
         if isinstance(value, bytes):  # the record of a feature
@@ -211,6 +211,13 @@ class RecordMask:
             self._note(told)
             return told
         return value
+
+    def _inside(self, value: object) -> object:
+        """A value inside of an object or a list, which may be a hidden value as a whole."""
+        if isinstance(value, dict | list) and self._values and (told := self._values.told(cast("Json", value))):
+            self._note(told)
+            return told
+        return self._masked(value)
 
     def _note(self, told: str) -> None:
         """Keep which label's value was replaced."""

@@ -3,8 +3,10 @@
 Found are other cases (`12 ELM STREET`), other blanks and line ends, digits in groups (`73,250`, `DE77 1203`) or of
 other scripts, and the forms in which a program writes a text: JSON, a part of a web address, base64 and hex.
 
-What is not found: a value in other words, a part of a value, and a value that was turned around, reckoned with or
-encrypted.
+Of a longer value the beginning is found, too: an error that quotes a value cuts the value.
+
+What is not found: a value in other words, another part of a value, a value that was turned around, reckoned with or
+encrypted, and `true`, `false` and `null`, which stand everywhere.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from .origins import written
 
 INSIDE_MIN = 4
 """A text of fewer characters, as it is compared, is looked for as a whole value, and not inside of other texts."""
+PART_MIN = 20
+"""A beginning of a value with so many characters stands for the value."""
 BEGINNINGS_MAX = 100
 """Of more beginnings a pattern is slower than a look at each place of a text."""
 _GAP = re.compile(r"(?<=[0-9])[\s.,'’_/-](?=[0-9])|(?<=\s)\s+")
@@ -39,6 +43,7 @@ class ValueTexts:
     def __init__(self) -> None:
         self._told: dict[str, str] = {}
         self._lengths: dict[str, list[int]] = {}  # of the texts that begin with these characters
+        self._long: dict[str, list[str]] = {}  # by their beginnings
         self._short: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
 
@@ -47,6 +52,8 @@ class ValueTexts:
 
     def add(self, value: Json, told: str) -> None:
         """Take in a value. Of two values that read the same, the first counts."""
+        if value is None or isinstance(value, bool):
+            return
         text = _written(value)
         if len(compared := _compared(text)[0]) < INSIDE_MIN:
             self._short.add(compared)
@@ -59,6 +66,8 @@ class ValueTexts:
                 if len(key) not in lengths:
                     lengths.append(len(key))
                     lengths.sort(reverse=True)
+                if len(key) > PART_MIN:
+                    self._long.setdefault(key[:PART_MIN], []).append(key)
 
     def told(self, value: Json) -> str:
         """What is said in the place of a whole value; empty where it is none of these values, or a short one."""
@@ -81,22 +90,27 @@ class ValueTexts:
         compared, left_out = _compared(text)
         parts: list[str] = []
         end, places = 0, _Places(left_out)
-        for begin, key in self._found(compared):
+        for begin, length, key in self._found(compared):
             told = self._told[key]
             heard(told)
             parts += [text[end : places.at(begin)], told]
-            end = places.at(begin + len(key) - 1) + 1
+            end = places.at(begin + length - 1) + 1
         return "".join([*parts, text[end:]]) if parts else text
 
-    def _found(self, compared: str) -> Iterator[tuple[int, str]]:
-        """Where values stand in a text, the longest at each place."""
+    def _found(self, compared: str) -> Iterator[tuple[int, int, str]]:
+        """Where values stand in a text, or the beginnings of values, with their lengths: the longest at each place."""
         end = 0
         for at in self._places(compared):
             for length in self._lengths.get(compared[at : at + INSIDE_MIN], ()) if at >= end else ():
                 if (key := compared[at : at + length]) in self._told:
-                    yield at, key
+                    yield at, length, key
                     end = at + length
                     break
+            else:
+                if at >= end and (begun := self._long.get(compared[at : at + PART_MIN])):
+                    length, key = max([(_shared(each, compared, at), each) for each in begun])
+                    yield at, length, key
+                    end = at + length
 
     def _places(self, compared: str) -> Iterator[int]:
         """Where a value may begin."""
@@ -148,6 +162,14 @@ def as_text(value: Json) -> str:
 
 def _written(value: Json) -> str:
     return written(value) if isinstance(value, float) else as_text(value)
+
+
+def _shared(key: str, text: str, at: int) -> int:
+    """The number of characters that a key and a text have in common, where the first `PART_MIN` are."""
+    length, most = PART_MIN, min(len(key), len(text) - at)
+    while length < most and key[length] == text[at + length]:
+        length += 1
+    return length
 
 
 def _forms(text: str) -> Iterator[str]:
