@@ -124,8 +124,8 @@ function Frame() {
 function SignedIn({ session }: { session: Session }) {
   const say = useText(COMMON);
   const main = useRef<HTMLElement>(null);
-  const nav = useShownLink();
   const count = useWaiting(session);
+  const nav = useShownLink(count);
   useFeed();
   useFocus(main);
   async function leave() {
@@ -172,14 +172,15 @@ function SignedIn({ session }: { session: Session }) {
   );
 }
 
-/** On a narrow screen the navigation scrolls: the link of the page that is open is brought into view. */
-function useShownLink() {
+/** On a narrow screen the navigation scrolls: the link of the page that is open is brought into view, also when the count of what waits has
+ * made another link wider. */
+function useShownLink(count: number) {
   const nav = useRef<HTMLElement>(null);
   const place = useLocation({ select: (each) => each.pathname });
   useEffect(() => {
     const link = nav.current?.querySelector<HTMLElement>("[aria-current=page]");
     if (nav.current && link) nav.current.scrollLeft += link.getBoundingClientRect().left - nav.current.getBoundingClientRect().left - (nav.current.clientWidth - link.offsetWidth) / 2;
-  }, [place]);
+  }, [place, count]);
   return nav;
 }
 
