@@ -211,5 +211,8 @@ async def test_a_remembered_answer_that_says_a_value_is_masked_also_from_an_earl
                 answer = await app.ask("GET", route, who=who)
                 assert answer.status_code == 200, answer.text
                 assert (STREET in answer.text, "[personal]" in answer.text) == (who == "hella", who == "root"), route
+            for words in (SALARY, "Elm"):
+                found = (await app.ask("GET", f"/v1/memories?query={words}", who=who)).json()["items"]
+                assert bool(found) == (who == "hella"), words
             model = ScriptedModel([LOOKS, "I know it.", said], name="ollama:qwen3")
             desk = Agent(model, tools, name="mem", labels=LABELS, journal=app.journal, memory="user")  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from ...core.errors import InvalidArguments, PermissionDenied
 from ...core.identity import Identity
-from ...core.json import JsonObject
+from ...core.json import JsonObject, dumps
 from ...core.language.sentence import Sentence
 from ...core.language.words import terms_of
 from ...core.run.ids import new_id
@@ -190,8 +190,8 @@ async def list_memories(api: Api, asked: ApiRequest[MemoriesQuery, None]) -> Api
         if not terms_of(query.query):
             raise Refusal(422, "query", "The query has no words to look for.")
         found = await searched(api.journal, user, query.query, query.limit, space, times, query.kind)
-        found = await _shown_items(api, asked.who, found)
-        return ApiReply(MemoryPart(items=tuple(found), next=None, spaces=await _spaces(api, user)))
+        shown = await _shown_items(api, asked.who, found, query.query)
+        return ApiReply(MemoryPart(items=tuple(shown), next=None, spaces=await _spaces(api, user)))
     with cursors():
         behind = read_cursor(query.cursor, tuple[float, str]) if query.cursor else None
     items = await listed(api.journal, user, query.limit + 1, space, times, query.kind, behind)
@@ -215,13 +215,17 @@ async def get_memory(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
     return ApiReply((await _shown_items(api, asked.who, [await _named(api, asked, asked.names["id"])]))[0])
 
 
-async def _shown_items(api: Api, who: Identity, items: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Items as the caller may see them: an answer without values whose label hides them."""
+async def _shown_items(api: Api, who: Identity, items: Sequence[MemoryItem], query: str = "") -> list[MemoryItem]:
+    """Items as the caller may see them: an answer without values whose label hides them. Where values are hidden, an
+    item that a query has found shows a word of the query: nothing is found by what is hidden.
+    """
     runs = [item.id for item in items if isinstance(item, TurnItem)]
     mask = await api.records.mask_over(runs, who)
     if not mask.has_hidden:
         return list(items)
-    return [msgspec.convert(mask.value(msgspec.to_builtins(item)), type(item)) for item in items]
+    shown = [msgspec.convert(mask.value(msgspec.to_builtins(item)), type(item)) for item in items]
+    wanted = {*terms_of(query)}
+    return [item for item in shown if not query or not wanted.isdisjoint(terms_of(dumps(item)))]
 
 
 async def add_memory(api: Api, asked: ApiRequest[None, MemoryBody]) -> ApiReply:
