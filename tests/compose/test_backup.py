@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import sys
@@ -195,6 +196,14 @@ async def test_a_restored_server_finds_its_journal_however_the_journal_was_named
     restored = open_journal(read_settings(shop.into, moved, {}), moved)
     assert "run_1" in {run.run_id for run in await restored.runs()}
     await restored.close()
+
+
+async def test_the_line_that_dumps_the_database_names_that_database_and_no_password(shop: Shop) -> None:
+    """Pasted into a shell as it is printed; the host may be a parameter, and a password, too."""
+    address = "postgresql://ann:s3cret@/firm?host=/run/pg&sslmode=require&%70assword=s3cret&application_name=a%20b"
+    made = back_up(Settings(journal=address), shop.environment, shop.folder, shop.file)
+    *_, told = shlex.split(made.command)
+    assert told == "postgresql://ann@/firm?host=/run/pg&sslmode=require&application_name=a%20b"
 
 
 async def test_all_keys_are_revoked_where_that_is_said(shop: Shop) -> None:

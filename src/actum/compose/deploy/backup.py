@@ -12,10 +12,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -42,7 +44,7 @@ from ..journals import journal_path, read_journal_key
 from ..mcp import MCP_FILE, names_file
 from ..remote_agents import A2A_SOURCE
 from ..secrets import secret_file
-from ..settings import EVERYDAY, MEMORY, PUBLISHED, SETTINGS_FILE, Settings, shown_journal
+from ..settings import EVERYDAY, MEMORY, PUBLISHED, SETTINGS_FILE, Settings
 from ..tools import API_SOURCES, BROWSER, KNOWLEDGE
 
 STATE, CONFIG = "state/actum", "config/actum"
@@ -63,6 +65,8 @@ _BUILT_IN = {EVERYDAY, BROWSER, "none", "code", "mcp", "published"}
 _WITHOUT_CODE = (PUBLISHED, KNOWLEDGE, A2A_SOURCE, *API_SOURCES)
 """How tools begin whose code is not on this machine, or that are in the journal or the folder of states."""
 PROBLEMS_MAX = 5
+_PASSWORDS = ("", "password", "sslpassword")
+"""The parameters of an address of PostgreSQL that are not shown."""
 
 
 class BackedUp(Struct, frozen=True):
@@ -156,8 +160,22 @@ def back_up(settings: Settings, environment: Mapping[str, str], folder: Path, fi
         files=len(manifest.members),
         bytes=sum(member.size for member in manifest.members),
         apart=manifest.apart,
-        command="" if is_file else f"pg_dump --format=custom --file journal.dump {shown_journal(settings.journal)}",
+        command="" if is_file else _dump_command(settings.journal),
     )
+
+
+def _dump_command(address: str) -> str:
+    """What backs up the database at an address. Passwords stay out: `pg_dump` asks for them, or reads PGPASSWORD.
+
+    >>> _dump_command("postgresql://ann:se#cret@db.example/actum?sslmode=require&password=x&port=5433")
+    "pg_dump --format=custom --file journal.dump 'postgresql://ann@db.example/actum?sslmode=require&port=5433'"
+    """
+    scheme, _, rest = address.partition("://")
+    before, at, place = rest.partition("@") if "@" in rest.partition("/")[0] else ("", "", rest)  # as libpq reads it
+    place, _, query = place.partition("?")
+    kept = "&".join(each for each in query.split("&") if unquote(each.partition("=")[0]) not in _PASSWORDS)
+    shown = f"{scheme}://{before.partition(':')[0]}{at}{place}{'?' if kept else ''}{kept}"
+    return f"pg_dump --format=custom --file journal.dump {shlex.quote(shown)}"
 
 
 def _place_of_journal(settings: Settings, environment: Mapping[str, str]) -> str:
