@@ -92,7 +92,7 @@ async def test_two_processes_and_a_third_after_a_failure_send_each_span_once_and
             assert counts["failed"] == 16
             assert {each["path"] for each in collector.headers} == {"/otel/v1/traces"}, "no redirect is followed"
             assert {each["authorization"] for each in collector.headers} == {"Basic a-secret-key"}
-            assert await first.send_run(before[0])
+            assert await first.send_runs(before[:1]) == 1
         assert collector.resources == {(("service.name", "actum"), ("service.version", version("actum")))}
         for run_id in (*runs, *before):
             for span in spans_of(run_id, Timeline(await journals[1].read(run_id))):
@@ -129,7 +129,7 @@ async def test_a_score_that_comes_after_the_spans_of_its_run_is_sent_once_below_
             assert collector.names[8:] == ["gen_ai.evaluation.result"]
             await rate(journals[0], run_id, ScoreGiven(name="thumb", by="ann", withdrawn=True), clock=clock)
             await second.look()
-            assert await first.send_run(before)
+            assert await first.send_runs([before]) == 1
         assert collector.names[8:] == ["gen_ai.evaluation.result"] * 2 + [*SPANS, "gen_ai.evaluation.result"]
     timeline = Timeline(await journals[0].read(run_id))
     (run,) = [each for each in spans_of(run_id, timeline) if each.name == "invoke_agent desk"]
@@ -224,11 +224,13 @@ async def test_spans_that_a_collector_did_not_keep_are_dropped_and_the_log_says_
             assert await exporter.look()
             assert counts == {"sent": 3, "dropped": 1}
             assert "it rejected some of them" in caplog.text
-    await ran(journal)
+    runs = await ran(journal, 3)
     with open_exporter(wanted, ENVIRONMENT, journal, count) as exporter:
         assert exporter is not None
-        assert not await exporter.look()  # nobody listens there any more
-    assert (len(collector.headers), counts["failed"]) == (1, 4)
+        assert await exporter.send_runs(runs) == 0  # nobody listens there any more
+        assert counts["failed"] == 4, "only the first run is tried: each would wait as long"
+        assert not await exporter.look()
+    assert (len(collector.headers), counts["failed"]) == (1, 4 + 3 * 4)
     assert "it can not be reached" in caplog.text
 
 

@@ -159,16 +159,27 @@ class SpanExporter:
                     return await self._send_lines(self._journal.passed)
         return True
 
-    async def send_run(self, run_id: str) -> bool:
-        """Send the spans of one run, whatever was sent before; whether the collector took them.
+    async def send_runs(self, run_ids: Sequence[str]) -> int:
+        """Send the spans of runs, one after the other, whatever was sent before. Where the collector is away or hangs,
+        the others are not tried: each would wait as long.
+
+        Returns:
+            The number of runs whose spans the collector took.
 
         Raises:
             JournalError: the journal can not be read.
         """
-        return await self._post([await self._spans(run_id), await self._spans_of_scores([run_id])]) == "sent"
+        sent = 0
+        for run_id in run_ids:
+            outcome = await self._post([await self._spans(run_id), await self._spans_of_scores([run_id])])
+            if outcome == "failed":
+                break
+            sent += outcome == "sent"
+        return sent
 
     async def send_passed(self, since: float) -> int:
-        """Send the spans of the requests that were passed through since a time, whatever was sent before.
+        """Send the spans of the requests that were passed through since a time, whatever was sent before; as for
+        `send_runs`.
 
         Args:
             since: in seconds since 1970.
@@ -181,8 +192,10 @@ class SpanExporter:
         """
         kept = self._journal.passed
         lines = [] if kept is None else await kept.lines(since, float("inf"), LINES_MAX)
-        parts = [lines[at : at + LINES_AT_ONCE] for at in range(0, len(lines), LINES_AT_ONCE)]
-        return sum([len(part) for part in parts if not await self._send_in_halves(part)])
+        for at in range(0, len(lines), LINES_AT_ONCE):
+            if not await self._send_in_halves(lines[at : at + LINES_AT_ONCE]):
+                return len(lines) - at
+        return 0
 
     async def close(self) -> None:
         """Let go of the connections to the collector."""

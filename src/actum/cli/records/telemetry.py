@@ -87,7 +87,7 @@ def send_spans(
                     if since
                     else await _below(opened, (await find_run(opened, run_id)).run_id)
                 )
-                sent = sum([await exporter.send_run(each) for each in found])
+                sent = await exporter.send_runs(found)
                 unsent = await exporter.send_passed(begun) if since else 0
                 await exporter.close()
                 return sent, len(found), unsent
