@@ -26,6 +26,19 @@ def test_without_a_word_the_defaults_hold(tmp_path: Path) -> None:
     assert make_model(settings).name == "embedded"
 
 
+def test_a_file_may_begin_with_the_mark_that_some_editors_write(tmp_path: Path) -> None:
+    environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+    file = tmp_path / "actum" / "actum.toml"
+    file.parent.mkdir()
+    file.write_text('policy = "a.toml"\n', "utf-8-sig")
+    remember_model("b", environment)
+    settings = read_settings(tmp_path, environment, {})
+    assert (settings.policy, settings.model) == ("a.toml", "b")
+    file.write_text("policy = 1\n", "utf-8-sig")
+    with pytest.raises(UsageError, match="line 1"):
+        read_settings(tmp_path, environment, {})
+
+
 def test_flags_go_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
     (tmp_path / "actum.toml").write_text(
         'model = "a"\nbase_url = "http://file/v1"\ntools = ["x.py"]\ndialect = "react"\n'

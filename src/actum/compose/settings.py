@@ -593,7 +593,7 @@ def find_mistakes(path: Path) -> list[Mistake]:
 def _look(path: Path) -> tuple[dict[str, object], list[Mistake]]:
     """A settings file as TOML reads it, and its mistakes."""
     try:
-        text = path.read_text("utf-8") if path.is_file() else ""
+        text = path.read_text("utf-8-sig") if path.is_file() else ""
     except (OSError, ValueError) as error:
         return {}, [Mistake(str(path), 0, f"can not be read: {error}")]
     try:

@@ -38,7 +38,7 @@ def remember_tools(places: Sequence[str], folder: Path, environment: Mapping[str
     path = folder / SETTINGS_FILE
     try:
         with alone_with(state_folder(environment) / "settings"):
-            text = path.read_text("utf-8") if path.is_file() else ""
+            text = path.read_text("utf-8-sig") if path.is_file() else ""
             before = _read(text)
             if before is None:
                 raise UsageError("{path} is damaged: `actum config check` says where", path=path)
@@ -110,7 +110,7 @@ def remember_model(name: str, environment: Mapping[str, str]) -> Path:
     try:
         with alone_with(path):
             before = read_settings_file(path)  # a file that is damaged stays as it is
-            lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+            lines = path.read_text("utf-8-sig").splitlines() if path.is_file() else []
             first_table = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
             kept = [line for at, line in enumerate(lines) if at >= first_table or not _MODEL_LINE.match(line)]
             whole = "\n".join([f"model = {dumps(name)}", *kept]) + "\n"

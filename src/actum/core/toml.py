@@ -44,7 +44,7 @@ def toml_places(text: str) -> dict[tuple[str | int, ...], tuple[int, int]]:
     found: dict[tuple[str | int, ...], tuple[int, int]] = {}
     table: tuple[str | int, ...] = ()
     inside = ""
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if not inside and (header := _HEADER.match(line)):
             table = tuple(_names(header[1]))
             found.setdefault(table, (number, 1))
