@@ -80,7 +80,7 @@ def test_a_choice_that_can_not_be_remembered_is_still_taken(
     with ChatServer(lambda _: "Hello from here.", models=["tiny:1b"]) as server:
         monkeypatch.setenv("OLLAMA_BASE_URL", server.url)
         somebody = offered(person, "run", "hi", *BARE)
-        somebody.types("1\ny\n").sees("can not be")
+        somebody.types("1\ny\n").sees("directory")
         somebody.sees("Hello from here.")
 
 
