@@ -400,12 +400,31 @@ class _Transaction:
         if order and (order not in table.columns or table.columns[order].nullable):
             raise UsageError("the table {table} can not be sorted by {order!r:.140}", table=table.name, order=order)
         by = tuple(dict.fromkeys([order, *table.key])) if order else table.key
+        if self._database.is_shared and behind is None and limit is None and not descending:
+            among = _among(table, where)
+            if among:
+                return self._find_each(table, where, among, by)
         if behind is not None:
             last = self._values(table, behind)
             conditions.append(f"({_quoted(by)}) {'<' if descending else '>'} ({_marks(by)})")
             values += [last[name] for name in by]
         query = _select(self._name(table), table, tuple(conditions), by, descending, limit)
         return [_row(table, row) for row in self._run(query, values)]
+
+    def _find_each(
+        self, table: Table[R], where: Mapping[str, Value | tuple[Value, ...]], among: str, by: Sequence[str]
+    ) -> list[R]:
+        """The rows of each of the values that a field may have. PostgreSQL goes to each of them by the index; told them
+        in one condition, it reads every row of the other fields, as long as it has not counted what the table holds.
+        """
+        several = where[among]
+        assert isinstance(several, tuple)
+        column = table.columns[among]
+        wanted = list(dict.fromkeys(column.checked(each) for each in several))
+        rest = {name: value for name, value in where.items() if name != among}
+        conditions, values = _conditions(table, rest, self._tenant)
+        query = _select_each(self._name(table), table, tuple(conditions), among, by)
+        return [_row(table, row) for row in self._run(query, [wanted, *values])]
 
     def has(self, tables: Sequence[Table[msgspec.Struct]], where: Mapping[str, Value]) -> bool:
         conditions, values = _conditions(tables[0], where, self._tenant)
@@ -641,6 +660,26 @@ def _select(
     sorting = ", ".join(f'"{column}"{" DESC" * descending}' for column in by)
     return f"""SELECT {_quoted(table.columns)} FROM {name} {_where(conditions)}
         ORDER BY {sorting} {_at_most(limit)}"""
+
+
+_ARRAYS: Mapping[type, str] = {str: "text", int: "bigint"}
+
+
+def _among(table: Table[R], where: Mapping[str, Value | tuple[Value, ...]]) -> str:
+    """The one field that may have several values, where an index leads to each of them; empty for none."""
+    several = [name for name, value in where.items() if isinstance(value, tuple)]
+    is_found = any(set(where) == set(names[: len(where)]) for names in (table.key, *table.indexes))
+    return several[0] if len(several) == 1 and is_found and table.columns[several[0]].kind in _ARRAYS else ""
+
+
+@_made_once
+def _select_each(name: str, table: Table[R], conditions: Sequence[str], among: str, by: Sequence[str]) -> str:
+    """The statement that reads, in PostgreSQL, the rows of each of the values that a field may have."""
+    kind, sorting = _ARRAYS[table.columns[among].kind], ", ".join(f'"{column}"' for column in by)
+    of_value = _where([*conditions, f'"{among}" = wanted.value'])
+    return f"""SELECT {_quoted(table.columns)} FROM unnest(?::{kind}[]) AS wanted(value)
+        CROSS JOIN LATERAL (SELECT {_quoted(table.columns)} FROM {name} {of_value} OFFSET 0) AS found
+        ORDER BY {sorting}"""
 
 
 @_made_once
