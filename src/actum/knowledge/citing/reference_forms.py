@@ -31,6 +31,8 @@ _CLOSES = {"[": "]", "【": "】", "［": "］"}
 _PART = re.compile(r"(\d+)(?:\s?[^\d\s,，、;；]\s?(\d+))?")
 _INDEXED = re.compile(r"(?:(?<![^\W_\u3040-\u9fff])[A-Za-z]|[^\W_]_\w*[^\W_])$")
 """Behind such a name brackets hold an index."""
+_MARK_CHARS_MAX = 40
+"""Longer is no mark of a list, with its blanks."""
 _FOOTNOTE = re.compile(r"^[^\S\n]{0,3}\[\^(\d{1,3})\]:", re.MULTILINE)
 
 
@@ -81,4 +83,5 @@ def _numbers(form: re.Match[str], read: str, explained: set[int]) -> list[int]:
 
 def _begins_line(read: str, at: int) -> bool:
     """Whether nothing but the mark of a list stands before a place of its line."""
-    return not read[read.rfind("\n", 0, at) + 1 : at].strip(" \t>*+#•-")
+    before = read[max(0, at - _MARK_CHARS_MAX) : at]
+    return (at <= _MARK_CHARS_MAX or "\n" in before) and not before.rpartition("\n")[2].strip(" \t>*+#•-")
