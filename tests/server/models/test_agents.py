@@ -306,3 +306,23 @@ async def test_an_answer_that_a_check_refused_is_told_no_client() -> None:
     assert len([step for step in told.steps() if step["type"] == "message_creation"]) == len(said)
     before = AssistantRun(result.run_id, entries[:-2])  # while nobody knows whether the answer is taken
     assert len(before.messages()) == 1
+
+
+async def test_a_picture_in_a_result_of_the_clients_tool_is_told_to_be_lost() -> None:
+    look = {"name": "look", "input_schema": {"type": "object"}}
+    async with (
+        desk([Reply.of(calls=[ToolCall("1", "look", {})]), "I see."]) as server,
+        anthropic_of(server) as client,
+    ):
+        asked: list[dict[str, Any]] = [{"role": "user", "content": "Look."}]
+        first = await client.messages.create(model="desk", max_tokens=99, messages=asked, tools=[look])
+        source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+        given = {
+            "type": "tool_result",
+            "tool_use_id": first.content[-1].id,
+            "content": [{"type": "image", "source": source}],
+        }
+        asked += [{"role": "assistant", "content": first.content}, {"role": "user", "content": [given]}]
+        told = await client.messages.with_raw_response.create(model="desk", max_tokens=99, messages=asked, tools=[look])
+        assert "the result of look: [attachment: image/png" in told.headers["x-actum-lost"]
+        assert (await told.parse()).content[0].text == "I see."

@@ -799,3 +799,22 @@ async def test_what_is_set_aside_of_a_request_does_not_lose_its_answer(case: str
                     assert (answer.status_code, "It is 5." in answer.text) == (200, True), (there, answer.text)
             assert [line.end for line in lines.kept] == ["answered", "answered"]
             assert len(chat.requests) == 2
+
+
+async def test_a_picture_in_a_result_of_a_chat_client_reaches_a_model_that_sees() -> None:
+    """The API takes texts alone; LangChain sends a picture that a tool has given all the same."""
+    call = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    said = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": [{"type": "text", "text": "This:"}, picture]},
+    ]
+    with ChatServer(lambda _: REPLY) as chat:
+        async with gateway({"fast": upstream(chat.url, "messages")}) as (_, client, _):
+            answer = await client.post("/v1/chat/completions", json={**CHAT_BODY, "messages": said})
+        (asked,) = chat.requests
+    assert answer.status_code == 200, answer.text
+    assert b'"type":"image"' in asked.body
+    assert b"iVBORw0KGgo=" in asked.body
+    assert "content[1]" not in answer.headers.get("x-actum-lost", "")

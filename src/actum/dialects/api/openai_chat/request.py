@@ -155,14 +155,20 @@ def _reply(item: JsonObject) -> Reply:
 def _answer(item: JsonObject, calls: list[ToolCall], place: str) -> ToolMessage:
     """The answer to the first call that fits and has none yet: by its id, or in the form of 2023 by its name."""
     id_, name = item.get("tool_call_id"), item.get("name")
-    text = _text(item.get("content"), f"{place}.content")
+    content = _result(item.get("content"), f"{place}.content")
     for number, call in enumerate(calls):
         if id_ == call.id or (id_ is None and name in (None, call.name)):
             del calls[number]
-            return ToolMessage(call.name, ToolResult(call.id, (TextPart(text),)))
+            return ToolMessage(call.name, ToolResult(call.id, content))
     if not id_ and not name:
         raise UsageError("{place}: there is no call before it that this could answer; give tool_call_id", place=place)
-    return ToolMessage(str(name or ""), ToolResult(str(id_ or ""), (TextPart(text),)))
+    return ToolMessage(str(name or ""), ToolResult(str(id_ or ""), content))
+
+
+def _result(content: Json, place: str) -> tuple[TextPart | MediaPart, ...]:
+    """What a call came to. The API takes texts alone; clients of servers that take pictures, too, send them here."""
+    kinds = {part.get("type") for part in content if isinstance(part, dict)} if isinstance(content, list) else set()
+    return (TextPart(_text(content, place)),) if kinds <= {None, "text"} else _content(content, place)
 
 
 def _text(content: Json, place: str) -> str:

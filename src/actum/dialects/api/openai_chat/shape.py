@@ -118,7 +118,7 @@ _PARTS = Words(
     )
 )
 _INSTRUCTION = Fields({"role": whole, "content": _ONLY_TEXT})
-_ANSWER = Fields({"role": whole, "content": _ONLY_TEXT, "tool_call_id": whole, "name": whole})
+_ANSWER = Fields({"role": whole, "content": _PARTS, "tool_call_id": whole, "name": whole})
 """The name is read where it finds the call; `names_of_answers` finds the names that say something else."""
 
 

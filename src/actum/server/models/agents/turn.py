@@ -228,11 +228,23 @@ def read_turn(asked: ModelRequest) -> AskedTurn:
         if kept is not None:
             request = _read_anew(asked, {**fields, "messages": kept})
     before, after = _parted(request.messages)
+    results = tuple([said for said in after if isinstance(said, ToolMessage)])
+    lost += tuple(
+        [
+            Loss(
+                f"the result of {said.name}",
+                part.describe()[:WHAT_CHARS_MAX],
+                "an agent reads results of a client as text",
+            )
+            for said in results
+            for part in said.result.media
+        ]
+    )
     previous, named = fields.get("previous_response_id"), _named_run(asked, fields)
     return AskedTurn(
         history=tuple(before),
         words=tuple([said for said in after if isinstance(said, UserMessage | SystemMessage)]),
-        results=tuple([said for said in after if isinstance(said, ToolMessage)]),
+        results=results,
         approvals=approvals,
         run=named or next((run for run in reversed(told) if run), ""),
         is_named=bool(named),
