@@ -120,6 +120,7 @@ OURS = frozenset(
         "webhook",
         "worker",
         "workflow",
+        "salt",
     ]
 )
 """The fields of records with texts that are no words of a tool, a model or a person: names, kinds, digests."""

@@ -45,7 +45,7 @@ class PolicyInputs(Struct, frozen=True, kw_only=True):
         binding: the agent was given this policy, so that it also binds the runs that calls of this run start.
         ancestors: the runs above this run, whose policies bind it; the outermost first.
         facts: who makes the calls of this run; the time and the origins are known only when one is made.
-        root: id of the run that started it all, for idempotency keys.
+        root: id and salt of the run, for idempotency keys.
         coerce: whether arguments that nearly fit are mended.
         extra: what becomes of arguments that the tool does not know.
         lets_in: whether the user of this run may use its agent now; None where that can not change.
@@ -368,7 +368,8 @@ def check_of(requirement: Requirement, rule: str, key: str, catalog: Catalog, te
 
 def idempotency_key(root: str, place: CallRef, call: ToolCall) -> str:
     """The same for every attempt at one call, and for no other: two payments that were meant twice differ in their
-    place. The key is written down, so the call is given without secret values: a short password could be guessed.
+    place. The key is written down, so the call is given without secret values: a short password could be guessed. What
+    has a label is guarded by the salt of the run in `root`, which readers from whom the value is hidden are not shown.
     """
     return hashlib.sha256(_sorted.encode((root, place.cause, place.index, call.name, call.arguments))).hexdigest()
 

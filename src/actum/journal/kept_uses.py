@@ -7,6 +7,7 @@ names only their digest, in `Started.uses_kept`.
 from __future__ import annotations
 
 import hashlib
+import os
 import zlib
 from typing import Final
 
@@ -34,7 +35,8 @@ def put_beginning(started: Started, run_id: str, journal: Journal) -> RunState:
     Returns:
         The state of the run.
     """
-    started, state = _with_uses_apart(started, journal), RunState()
+    salted = structs.replace(started, salt=started.salt or os.urandom(16).hex())
+    started, state = _with_uses_apart(salted, journal), RunState()
     state.take(journal.append(run_id, started), started)
     return state
 

@@ -25,12 +25,13 @@ from ..core.errors import JournalError
 from ..core.json import Json, dumps
 from ..core.message import Message
 from ..core.run.pending import Pending
-from ..core.run.record import ConversationRead, Entry, Record, Started
+from ..core.run.record import ConversationRead, Entry, ModelReplied, Record, Started
 from .labels import UNKNOWN, Label, labelled_values, masked
 from .value_texts import ValueTexts, with_inner
 
 Said = TypeVar("Said", bound=Message)
 MASKED = "[masked]"
+DIGEST_CHARS = 64
 """What a question says in the place of a value that it repeats in part."""
 _MARKS = (b'"labels":{', b'"labels_seen":[', b'"seen":[')
 """What the stored bytes of a record have in them that has a labelled result, or tells that models saw labelled values
@@ -116,12 +117,12 @@ class RecordMask:
         """The entries of a run as the reader may see them. A value is masked before the result that brought it, too."""
         for entry in entries:
             self._learn(entry)
-        return [self._shown(entry) for entry in entries] if self._has_hidden else entries
+        return [self._shown(entry) for entry in entries] if self.hides_any else entries
 
     def take(self, entry: Entry) -> Entry:
         """The next entry, as the reader may see it."""
         self._learn(entry)
-        return self._shown(entry) if self._has_hidden else entry
+        return self._shown(entry) if self.hides_any else entry
 
     def result(self, result: ToolResult) -> ToolResult:
         """A result of a call by itself, as the reader may see it."""
@@ -178,11 +179,13 @@ class RecordMask:
         return {field: name for field, name in result.labels.items() if self._hides(name)}
 
     def _shown(self, entry: Entry) -> Entry:
+        if entry.number and not self._has_hidden:
+            return entry
         try:
             record = entry.record
         except JournalError:
             return entry
-        new = self._masked(record)
+        new = _unguessable(self._masked(record) if self._has_hidden else record)
         if new == record:
             return entry
         return structs.replace(entry, payload=msgspec.json.encode(new), salt=b"", masked=True)
@@ -264,6 +267,18 @@ def _told_anew(asked: Pending, new: Pending) -> Pending:
     ]
     risk = structs.replace(risk, values=tuple(values))
     return structs.replace(new, risk=risk, message=asked.message.replace(str(old_risk), str(risk)))
+
+
+def _unguessable(record: object) -> object:
+    """A record without what tells whether a guess is right: the salt of the run's keys, and digests over values."""
+    match record:
+        case Started():
+            recalled = tuple([structs.replace(each, digest="") for each in record.recalled])
+            return structs.replace(record, salt="", recalled=recalled)
+        case ModelReplied(intention=digest) if len(digest) == DIGEST_CHARS:  # the runs of workflows have the place here
+            return structs.replace(record, intention="")
+        case _:
+            return record
 
 
 def _results(value: Record | Struct) -> Iterator[ToolResult]:

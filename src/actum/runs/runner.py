@@ -859,7 +859,7 @@ class Runner:
             binding=self._binding,
             ancestors=setting.ancestors,
             facts=Facts.of(started, self.name),
-            root=run_id,
+            root=f"{run_id}{started.salt}",
             done_elsewhere=await done_after(setting.journal, started) if started.forked else frozenset(),
             coerce=self._coerce,
             extra=self._extra,

@@ -8,8 +8,11 @@ import msgspec
 import pytest
 
 from actum import Agent, Label, ToolCall, tool
+from actum.call.plan import idempotency_key
 from actum.core.json import Json, JsonObject
+from actum.core.run.record import Intended, ModelReplied, Record, Started
 from actum.journal.export import check_export, read_lines
+from actum.journal.recording import CallRef
 from actum.testing import ScriptedModel
 
 from .application import Bank, WebApplication, application
@@ -73,6 +76,17 @@ async def shown(app: WebApplication, route: str, run: str, ask: str, who: str) -
     return answer.text
 
 
+def guessed_right(run: str, lines: Sequence[str]) -> bool:
+    """Whether somebody who has an export, and tries out the right values, sees so: by the key of the call, or by what
+    the model was asked."""
+    entries = [each for each in map(msgspec.json.decode, lines) if each["type"] == "entry"]
+    records: list[Record] = [msgspec.json.decode(each["payload"], type=Record) for each in entries]
+    (salt,) = (each.salt for each in records if isinstance(each, Started))
+    (made,) = (each for each in records if isinstance(each, Intended) and each.tool == "pay")
+    key = idempotency_key(f"{run}{salt}", CallRef(made.cause, made.index), PAYS)
+    return made.key == key or any(each.intention for each in records if isinstance(each, ModelReplied))
+
+
 @pytest.mark.row("C10")
 async def test_no_route_shows_a_value_to_a_reader_who_may_not_see_it_and_the_run_goes_on_with_the_value() -> None:
     model = ScriptedModel([LOOKS, PAYS, f"Ada earns {SALARY} and lives at {STREET}."], name="ollama:qwen3")
@@ -111,6 +125,7 @@ async def test_no_route_shows_a_value_to_a_reader_who_may_not_see_it_and_the_run
             assert (report.problems, report.masked > 0) == ([], count)
             gap = check_export(read_lines([lines[0], *lines[2:]]))
             assert any("does not follow" in problem for problem in gap.problems)
+            assert guessed_right(run, lines) is not count
 
 
 async def test_a_call_that_a_reader_asks_for_directly_or_as_a_task_tells_no_value() -> None:

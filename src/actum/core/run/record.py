@@ -206,6 +206,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         mandate: the mandate that was given with the question; None where the run's model is asked.
         cite: how the answer is held to what was quoted: `mark` or `strict`; empty where it is not. See `agents.citing`.
         attached: the documents that came with the question, and those of earlier turns of the conversation.
+        salt: chance that goes into the keys of the run's calls. Without the salt nobody can guess a value by trying out
+            which key it makes; see `call.plan.idempotency_key`. Empty in runs of before there was one.
     """
 
     agent: str
@@ -259,6 +261,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     mandate: tuple[MandatedCall, ...] | None = None
     cite: Literal["", "mark", "strict"] = ""
     attached: tuple[AttachedDocument, ...] = ()
+    salt: str = ""
 
     @property
     def belongs_to(self) -> str:
