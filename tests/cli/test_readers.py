@@ -26,6 +26,7 @@ def get_employee(name: str) -> dict[str, object]:
 
 model = ScriptedModel([ToolCall("1", "get_employee", {"name": "Ada"}), "Ada earns 73250."], name="ollama:qwen3")
 '''
+BELOW = '\nlater = ScriptedModel(["It is what we pay."], name="ollama:qwen3")\n'
 COMMANDS = (
     ("runs", "show", "last"),
     ("runs", "show", "last", "--json"),
@@ -72,6 +73,19 @@ def test_no_command_shows_a_value_to_somebody_who_may_not_read_it_and_the_chain_
     assert run("eval", "add", "last", "--to", "cases.jsonl").exit_code == 0
     assert ("73250" in (home / "cases.jsonl").read_text("utf-8")) == (reader != "role:hr")
     assert json.loads((home / "cases.jsonl").read_text("utf-8"))["expected"]["calls"][0]["name"] == "get_employee"
+
+
+def test_who_is_asked_before_runs_are_forgotten_sees_their_questions_as_lists_show_them(run: Run, home: Path) -> None:
+    (home / "tools.py").write_text(TOOLS + BELOW, "utf-8")
+    (home / "actum.toml").write_text('journal = "runs.db"\n[labels.personal]\nreaders = ["role:hr"]\n', "utf-8")
+    talk = ("--tools", "tools.py", "-c", "talk", "--model")
+    run("run", "What does Ada earn?", *talk, "tools.py:model")
+    run("run", "Why is 73250 so little?", *talk, "tools.py:later")
+    listed = run("runs", "list")
+    assert "Why is [personal] so little?" in listed.stdout, listed.stdout
+    asked = run("journal", "forget", "--older-than", "0s")
+    assert "Why is [personal] so little?" in asked.stderr
+    assert "73250" not in asked.stdout + asked.stderr
 
 
 def test_a_reader_that_is_none_is_told_by_its_place_in_the_settings(run: Run, home: Path) -> None:

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from ...core.clock import SystemClock
 from ...core.errors import Busy, JournalError, UsageError
+from ...core.identity import Identity
 from ...core.interfaces import Journal
 from ...core.run.chain import Chain
 from ...core.run.ending import is_last
@@ -33,6 +34,7 @@ from ...memory.notes import Kept
 from ...policy.record_mask import RecordMask, reader_mask
 from ...runs.administration import put_on_record
 from ...runs.other_values import as_seen, know_others
+from ...server.api.records import Records
 from ...server.api.runs.comparing import OPERATIONS as COMPARING
 from ...server.api.runs.operations import OPERATIONS as RUNS
 from .. import options
@@ -58,6 +60,8 @@ app.command("fork")(branch.fork)
 add_commands(app, COMPARING, {"compareRuns": branch.show_comparison}, beside=RUNS)
 
 PAYLOAD_MAX = 400
+SHOWN = 10
+"""So many of the runs to forget are shown to the person who is asked."""
 
 
 @app.command("show")
@@ -171,7 +175,9 @@ def forget(
     until = time.time() - moments.span(older_than) if older_than else None
 
     async def command() -> int:
-        async with options.journal(options.read(journal=journal)) as opened:
+        settings = options.read(journal=journal)
+        async with options.journal(settings) as opened:
+            records = Records(opened, SystemClock(), settings.labels)
             everything = await opened.runs(limit=None)
             found = await mismatch(opened)
             options.tell_problems(terminal, found.problems)
@@ -191,7 +197,7 @@ def forget(
                     "deleted, too.",
                     count=rows_kept,
                 )
-            if (chosen or kept or rows_kept) and not (yes or _agreed(terminal, chosen)):
+            if (chosen or kept or rows_kept) and not (yes or await _agreed(terminal, chosen, records)):
                 return FAILED
             done = _Forgetting(copies=await _copies(opened, chosen, everything))
             if kept:
@@ -306,16 +312,16 @@ def _one_tenant(tenants: set[str], tenant: str | None) -> str:
     return next(iter(tenants), "")
 
 
-def _agreed(terminal: Terminal, chosen: Sequence[RunSummary]) -> bool:
-    """A person agrees to it, having seen what it is.
+async def _agreed(terminal: Terminal, chosen: Sequence[RunSummary], records: Records) -> bool:
+    """A person agrees to it, having seen what it is, as lists show it to the person.
 
     Raises:
         UsageError: nobody is there to be asked.
     """
-    for run in chosen[:10]:
+    for run in await records.lines_shown(chosen[:SHOWN], Identity(principal=who())):
         terminal.note(f"{moments.shown(run.started)}  {run.run_id}  {run.status}  {shorten(run.question, 60, 1)}")
-    if len(chosen) > 10:
-        terminal.note("... and {count} more", count=len(chosen) - 10)
+    if len(chosen) > SHOWN:
+        terminal.note("... and {count} more", count=len(chosen) - SHOWN)
     waiting = sum(1 for run in chosen if run.status in ("waiting", "paused", "running"))
     if waiting:
         terminal.note("{count} of them have not ended, and could not be gone on with.", count=waiting)
