@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,7 +92,12 @@ def test_a_file_is_asked_without_a_collection_and_leaves_none_behind(run: Run) -
     assert run("references", "last", *RECORD).exit_code == 0
     assert json.loads(run("knowledge", "list", "--json", *RECORD).stdout)["items"] == []
     Path("photo.jpg").write_text("x")
-    for name, why in (("photo.jpg", "files of this kind are not read"), ("none.pdf", "can not be read")):
+    os.mkfifo("pipe.pdf")
+    for name, why in (
+        ("photo.jpg", "files of this kind are not read"),
+        ("none.pdf", "can not be read"),
+        ("pipe.pdf", "pipe.pdf is no file"),
+    ):
         refused = run("ask", "What?", "--attach", name, "--model", "embedded", *RECORD)
         assert (refused.exit_code, why in refused.stderr) == (2, True), refused.output
     assert json.loads(run("knowledge", "list", "--json", *RECORD).stdout)["items"] == []

@@ -67,10 +67,12 @@ def test_the_quotes_of_a_run_are_checked_once_more_and_a_failed_one_ends_with_1(
     run("knowledge", "add", "rules", "docs", *RECORD)
     answered = run("run", "What may a hotel cost?", "--model", "models.py:quotes", "--tools", "browser", *RECORD)
     assert "120 euros [1]." in answered.stdout, answered.output
+    assert run("knowledge", "update", "rules", *RECORD).exit_code == 0  # a run of its own, which quotes nothing
     shown = run("references", "last", *RECORD)
     assert (shown.exit_code, "knowledge:rules/travel.md:3-3" in shown.stdout) == (0, True)
     assert "“A hotel may cost 120 euros”" in shown.stdout
-    (told,) = json.loads(run("references", "last", "--json", *RECORD).stdout)["references"]
+    checked = json.loads(run("references", "last", "--json", *RECORD).stdout)
+    (told,) = checked["references"]
     assert (told["number"], told["place"]["lines"], told["verified"]) == (1, [3, 3], True)
     assert json.loads(
         run("run", "Hi", "--model", "models.py:quotes", "--tools", "knowledge:rules", "--json", *RECORD).stdout
@@ -78,8 +80,7 @@ def test_the_quotes_of_a_run_are_checked_once_more_and_a_failed_one_ends_with_1(
     with sqlite3.connect("runs.db") as database:
         altered = "CAST(replace(CAST(payload AS TEXT), '120', '130') AS BLOB)"
         database.execute(f"UPDATE kept_of_runs SET payload = {altered}")
-    first = json.loads(run("runs", "list", "--json", *RECORD).stdout)["items"][1]["id"]
-    failed = run("references", first, *RECORD)
+    failed = run("references", checked["run"], *RECORD)
     assert failed.exit_code == 1
     assert "[1] failed: the page that was read was altered" in failed.stderr
 

@@ -9,6 +9,7 @@ from ..core.errors import UnknownName
 from ..core.interfaces import Journal
 from ..core.run.summary import RunSummary
 from .export import run_ids
+from .lists import page_of_runs
 from .mismatch import summary
 
 T = TypeVar("T")
@@ -36,6 +37,27 @@ async def find_run(journal: Journal, wanted: str) -> RunSummary:
     raise UnknownName(
         "there is no run {wanted!r} in this journal: `actum runs list` shows those there are", wanted=wanted
     )
+
+
+async def latest_answering(journal: Journal, principal: str = "") -> str:
+    """The latest run of an agent or a workflow that no call began. Calls that a person made alone, runs of experiments
+    and runs that were forgotten do not count.
+
+    Args:
+        journal: has the runs.
+        principal: only runs on behalf of this one; empty for all.
+
+    Returns:
+        The id; empty where there is none.
+    """
+    cursor = ""
+    while True:
+        page = await page_of_runs(journal, cursor=cursor, principal=principal, parent="")
+        for run in page.items:
+            if run.kind in ("agent", "workflow") and run.status != "forgotten":
+                return run.run_id
+        if not (cursor := page.next):
+            return ""
 
 
 def beginning_with(wanted: str, among: Iterable[T], id_of: Callable[[T], str]) -> list[T]:

@@ -148,10 +148,12 @@ def _part(path: Path) -> MediaPart:
     """A file that is asked about.
 
     Raises:
-        UsageError: it can not be read, or is of a kind that is not read.
+        UsageError: it is no file, can not be read, or is of a kind that is not read.
     """
     if not kind_of(path.name):
         raise UsageError("{path}: {why}", path=path.name, why=PROBLEMS["unknown_kind"])
+    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+        raise UsageError("{path} is no file", path=path.name)
     try:
         with path.open("rb") as file:
             data = file.read(DOCUMENT_BYTES_MAX + 1)

@@ -9,8 +9,7 @@ import typer
 
 from ...core.errors import UnknownName, UsageError
 from ...core.interfaces import Journal
-from ...journal.lists import page_of_runs
-from ...journal.named import find_run
+from ...journal.named import find_run, latest_answering
 from ...scores.rating import NotOver, TooManyChanges, rate
 from ...scores.score import THUMB, ScoreGiven, checked
 from .. import options
@@ -109,12 +108,7 @@ async def latest_run(journal: Journal) -> str:
     Raises:
         UnknownName: there is none.
     """
-    cursor = ""
-    while True:
-        page = await page_of_runs(journal, cursor=cursor, principal=who(), parent="")
-        for run in page.items:
-            if run.kind in ("agent", "workflow") and run.status != "forgotten":
-                return run.run_id
-        if not page.next:
-            raise UnknownName("you have no run yet that could be rated: those of experiments do not count")
-        cursor = page.next
+    found = await latest_answering(journal, who())
+    if not found:
+        raise UnknownName("you have no run yet that could be rated: those of experiments do not count")
+    return found

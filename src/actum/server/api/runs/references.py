@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ....core.visible import on_one_line
 from ....features.command import AnswerText, Command
 from ....features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ....features.refusal import not_found
+from ....journal.named import find_run, latest_answering
 from ....knowledge.citing.cited import checked_anew, references_of
 from ....knowledge.citing.references import CheckedReference, text_around
 from ....knowledge.collections import CollectionUser
 from ..examples import ASKED_AT, RUN
-from .operations import FOUND_BY
+from .operations import FOUND_BY as RUN_FOUND_BY
 
 if TYPE_CHECKING:
     from ..api import Api  # agents and workflows, which the completion of a command needs none of
@@ -95,6 +96,13 @@ def _shown(found: RunReferences, names: Mapping[str, str]) -> list[AnswerText]:
     return told
 
 
+async def _look_up(api: Api, named: str) -> str:
+    """The run that a person names; `last` is no call by itself, such as that of `actum knowledge update`."""
+    latest = await latest_answering(api.journal) if named == "last" else ""
+    return latest or (await find_run(api.journal, named)).run_id
+
+
+_FOUND_BY = structs.replace(RUN_FOUND_BY, look_up=_look_up)
 _REFERENCE = {
     "number": 1,
     "title": "Travel",
@@ -128,7 +136,7 @@ OPERATIONS: tuple[Operation, ...] = (
             help=(
                 "Check the quotes of a run against the text that was read. Exit code 1 where one does not stand there."
             ),
-            found_by=FOUND_BY,
+            found_by=_FOUND_BY,
             show=_shown,
             exit_code=lambda found: int(not all(each.verified for each in found.references)),
         ),
