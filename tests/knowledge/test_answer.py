@@ -80,6 +80,7 @@ FORMS: list[tuple[str, str]] = [
     ("120 euros night[1, 2]. The société[3, 4].", "120 euros night[1][2]. The société[3][4]."),
     ("120 euros [1-3]. Rome [2\u20133, 9].", "120 euros [1][2][3]. Rome [2][3][9]."),
     ("120 euros[^1]. Rome [ 2 ].", "120 euros[1]. Rome [2]."),
+    ("120 euros (the year before【link 3】 too) [1].", "120 euros (the year before too) [1]."),
     ("120 euros【1】(a night)", "120 euros[1] (a night)"),  # no link comes of it
     ("每晚 120 欧元【1, 2】。", "每晚 120 欧元[1][2]。"),
     ("每晚 120 欧元[1，2]，占一半［４］。", "每晚 120 欧元[1][2]，占一半[4]。"),
@@ -88,7 +89,7 @@ FORMS: list[tuple[str, str]] = [
 ]
 NO_REFERENCES = [
     "120 euros [1][2] [9].",
-    "Write `x[1, 2]` and ``a【1】`` [1].",
+    "Write `x[1, 2]` and ``a【1】``, `【link 3】` [1].",
     "```\nx = y[1, 2]\nz = 【1】\n```\n\n120 euros [1].",
     "See [1, 2](https://example.com) and x[1, 2], row_of[1-3].",
     "120 euros[^1].\n\n[^1]: The rules of travel.",

@@ -37,7 +37,7 @@ ANN = CollectionUser("", "ann")
 TRAVEL = """# Travel
 
 A hotel may cost at most 120 euros a night, see [the year before](old/2024.md) and [the web](https://example.org/x).
-Links: [out](../../secret.md), [gone](none.md). A mark of the page: 【0】.
+Links: [out](../../secret.md), [gone](none.md). A mark of the page: 【0】, 【link 0】.
 
 ## Notice
 
@@ -112,10 +112,10 @@ async def test_a_model_searches_opens_follows_links_scrolls_finds_and_goes_back(
         ("back", {}),
     )
     results, page, old, end, top, again, missing, no_link, listed, first = said
-    assert "【0】" in results
+    assert "【link 0】" in results
     assert "knowledge:handbook/rules/travel.md · 1 of 1 · read " in page
-    assert "see the year before【0】 and the web." in page
-    assert "Links: out, gone. A mark of the page: 〔0〕." in page
+    assert "see the year before【link 0】 and the web." in page
+    assert "Links: out, gone. A mark of the page: 〔0〕, 〔link 0〕." in page
     assert "knowledge:handbook/rules/old/2024.md · 1 of " in old
     assert "The very end." in end
     assert "· 1 of " in top
@@ -151,7 +151,10 @@ async def test_a_quote_stands_in_one_piece_and_its_reference_is_checked_years_la
     )
     assert "nearest passage: " in said[3]
     assert "120 euros" in said[3]
-    assert ("〔0〕" in said[3], "【" in said[3]) == (True, False)  # no mark of the page looks like one of ours
+    assert ("〔0〕, 〔link 0〕" in said[3], "【" in said[3]) == (
+        True,
+        False,
+    )  # no mark of the page looks like one of ours
     assert "one piece" in said[4]
     assert "too little" in said[5]
     assert said[6].startswith("[2] “Notice”")
@@ -340,6 +343,7 @@ def test_what_is_accepted_as_a_quote_stands_there_and_with_one_letter_changed_it
         ("１２０ euros", "costs 120 euros", "120 euros"),
         ("the included breakfast", "the inclu-\nded breakfast", "the inclu-\nded breakfast"),
         ("costs 120 euros", "costs [12] 120【3】 euros", "costs [12] 120【3】 euros"),
+        ("costs 120【link 3】 euros", "costs 120 euros", "costs 120 euros"),
         ("a\u200bb c", "ab\u00ad c", "ab\u00ad c"),
         ("", "x", None),
         (".", "x.", None),

@@ -15,7 +15,8 @@ from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged, UsageError
 from actum.core.event import AnswerRefused, RunFinished, TextDelta
 from actum.core.json import Json
-from actum.core.message import Reply, UserMessage
+from actum.core.message import Reply, ToolMessage, UserMessage
+from actum.core.model import Request
 from actum.core.run.record import CallCompleted
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
@@ -111,6 +112,31 @@ async def test_a_reference_in_another_form_is_accepted_at_once_and_told_as_all_o
     assert isinstance(events[-1], RunFinished)
     assert (events[-1].result.text, refusals(model)) == ("At most 120 euros[1].", [])
     assert "".join(each.text for each in events if isinstance(each, TextDelta)) == "At most 120 euros[1]."
+
+
+async def test_a_mark_of_a_link_that_an_answer_copies_from_a_page_cites_nothing(journal: MemoryJournal) -> None:
+    rules = "# Rules\n\nSee [the costs](travel.md) and [the costs of a hotel](travel.md).\n\nA hotel costs 120 euros."
+    async with JailedReader() as reader:
+        await put_document(journal, ANN, "handbook", "rules.md", rules.encode(), reader)
+
+    asked: list[tuple[str, dict[str, Json]]] = [
+        ("search", {"query": "rules hotel"}),
+        ("click", {"number": 0}),
+        ("quote", {"text": "A hotel costs 120 euros"}),
+    ]
+
+    def copies(request: Request) -> str | Reply:
+        results = [each.result for each in request.messages if isinstance(each, ToolMessage)]
+        if len(results) < len(asked):
+            name, given = asked[len(results)]
+            return Reply.of(calls=[ToolCall("c", name, given)])
+        copied = results[1].text[results[1].text.index("the costs of a hotel") :].partition(".")[0]
+        assert copied != "the costs of a hotel"  # a mark stands behind the words of a link
+        return f"It costs 120 euros, by {copied} [1]."
+
+    model = ScriptedModel(copies)
+    result = await Agent(model, [Browser(["handbook"])], cite="strict", journal=journal).run("Costs?", principal="ann")
+    assert (result.text, refusals(model)) == ("It costs 120 euros, by the costs of a hotel [1].", [])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ..reading.page import DocumentPage, Link, TextSpan
 
 PIECE_CHARS = 4_000
 """A page is shown in pieces of about this length."""
-_MARK = re.compile(r"【(\d{1,4})】")
+_MARK = re.compile(r"【((?:link )?\d{1,4})】")
 Language = Literal["en", "zh"]
 WORDS: dict[Language, dict[str, str]] = {
     "en": {
@@ -50,12 +50,14 @@ def piece_at(pieces: list[TextSpan], at: int) -> int:
 
 
 def shown(page: DocumentPage, piece: TextSpan) -> str:
-    """A piece of a page: the words of each link have the number of the link behind them, and no other words have."""
+    """A piece of a page: the words of each link have the number of the link behind them, and no other words have. The
+    mark has a word in it, `【link 3】`: a model that copies the mark into its answer cites nothing.
+    """
     parts: list[str] = []
     at = piece.start
     for number, link in enumerate(page.links):
         if piece.start <= link.start and link.end <= piece.end and link.start >= at:
-            parts += [without_marks(page.text[at : link.end]), f"【{number}】"]
+            parts += [without_marks(page.text[at : link.end]), f"【link {number}】"]
             at = link.end
     parts.append(without_marks(page.text[at : piece.end]))
     return "".join(parts)

@@ -22,7 +22,7 @@ WORDS_MIN, SIGNS_MIN = 4, 8
 NEAREST_CHARS = 300
 _SKIPPED = re.compile(
     "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"  # nobody sees them
-    r"|[【〔]\d{1,4}[】〕]|\[(?:\d{1,3}|[a-z]|\*)\]"  # marks of links and of footnotes
+    r"|[【〔](?:link )?\d{1,4}[】〕]|\[(?:\d{1,3}|[a-z]|\*)\]"  # marks of links and of footnotes
     r"|(?<=[^\W\d_])[-\u2010]\n\s*(?=[a-z\u00df-\u00ff])"  # a word that goes on in the next line
 )
 _SAME = str.maketrans(

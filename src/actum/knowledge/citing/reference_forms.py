@@ -5,10 +5,11 @@ list `[1, 2]`, a range `[1-3]`, a mark with a source behind the number `【1†s
 
 No reference is: what is in code; the words of a link, `[1, 2](url)`; an index, `x[1, 2]`; a footnote that the
 answer itself explains; a number with a thousands separator, `[1,234]`; a year, `【2022】`; a list or a range with 0, or
-that runs backwards; and `【1】` before the words of a line, where it numbers them.
+that runs backwards; and `【1】` before the words of a line, where it numbers them. A mark of a link, `【link 3】`, that
+was copied from a page is left out.
 
->>> plain_references("Both say so【1†source】[2, 3].")
-'Both say so[1][2][3].'
+>>> plain_references("Both say so【1†source】[2, 3]; see the year before【link 3】.")
+'Both say so[1][2][3]; see the year before.'
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _RANGE = r"\d{1,3}(?:\s?[-\u2010-\u2015~～]\s?\d{1,3})?"
 _SEVERAL = rf"(?P<several>(?!\d{{1,3}}[,，]\d{{3}}\b){_RANGE}(?:\s*[,，、;；]\s*{_RANGE})*)"
 _INSIDE = rf"\s*(?:\^?(?P<one>\d{{1,3}})|{_SEVERAL})\s*(?:†[^\[\]【】［］\n]{{0,80}})?"
 _FORM = re.compile(rf"(?P<opens>[\[【［]){_INSIDE}(?P<closes>[\]】］])")
+_LINK = re.compile(r"【link \d{1,4}】")
+"""The mark of a link on a page of the browser."""
 _CLOSES = {"[": "]", "【": "】", "［": "］"}
 _PART = re.compile(r"(\d+)(?:\s?[^\d\s,，、;；]\s?(\d+))?")
 _INDEXED = re.compile(r"(?:(?<![^\W_\u3040-\u9fff])[A-Za-z]|[^\W_]_\w*[^\W_])$")
@@ -46,7 +49,8 @@ def without_code(text: str) -> str:
 
 
 def plain_references(text: str) -> str:
-    """A text with each reference written as `[1]`; all else is as it was."""
+    """A text with each reference written as `[1]`, and without marks of links; all else is as it was."""
+    text = _without_links(text)
     read = without_code(text)
     explained = {int(each) for each in _FOOTNOTE.findall(read)}
     told, at = "", 0
@@ -55,6 +59,14 @@ def plain_references(text: str) -> str:
             told += text[at : form.start()] + "".join(f"[{each}]" for each in numbers)
             at = form.end()
             told += " " if read.startswith("(", at) else ""  # else it would be a link
+    return told + text[at:]
+
+
+def _without_links(text: str) -> str:
+    """A text without the marks of links that stand in no code."""
+    told, at = "", 0
+    for mark in _LINK.finditer(without_code(text)):
+        told, at = told + text[at : mark.start()], mark.end()
     return told + text[at:]
 
 
