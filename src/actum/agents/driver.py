@@ -121,6 +121,8 @@ class Driver(Struct, kw_only=True, dict=True):
         intention = next(self.loop)
         while True:
             outcome: Outcome
+            if self._steps >= self._recorded:
+                self.run.begin()
             self.run.check_cancelled()
             if type(intention) is CallModel:
                 ended = self.run.state.ended
@@ -316,9 +318,9 @@ class Driver(Struct, kw_only=True, dict=True):
     def _compare(self, recorded: str, tools: str) -> None:
         if recorded != self._intention(tools) and not self.accept and not self._is_taken_over:
             raise ReplayDiverged(
-                "run {run}: at step {steps} the model would be asked something else than it was. "
-                "Resume with the prompt, tools and version it was started with, pass accept=True, or "
-                "fork the run.",
+                "run {run}: at step {steps} the model would be asked something else than it was. The prompt, the "
+                "tools, the version, or what labels let the model see has changed. Resume the run with all as it was, "
+                "resume it and accept the change (`accept`), or fork the run.",
                 run=self.run.context.run_id,
                 steps=self._steps,
             )

@@ -25,7 +25,7 @@ from ..core.budget import NOTHING, Used
 from ..core.call import Failure, ToolCall, ToolResult
 from ..core.cancellation import cancellable, cancellations
 from ..core.errors import ActumError, CallError, CanNotBeAsked, JournalError, ReplayDiverged
-from ..core.event import Event, RunFinished, RunResult
+from ..core.event import Event, RunFinished, RunResult, RunStarted
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.message import Transcript, Usage
@@ -137,7 +137,7 @@ class Run:
         self._watch = watch
         self._access = access
         self._told_to_stop = ""
-        self._counted = False
+        self._counted = self._has_begun = False
         self._under_way = AsyncExitStack()
         self._task = asyncio.current_task()
         self._cancelled_before = cancellations()
@@ -521,8 +521,15 @@ class Run:
         self.tell(RunFinished(result))
         return result
 
+    def begin(self) -> None:
+        """Tell those who watch the run that it begins, or goes on: what is on record fits. A second time is no word."""
+        if not self._has_begun:
+            self._has_begun = True
+            self.tell(RunStarted(self.run_id))
+
     def tell(self, event: Event) -> None:
         """Tell those who watch the run."""
+        self.begin()
         if self.context.emit is not None:
             self.context.emit(event)
 

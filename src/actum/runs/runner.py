@@ -34,7 +34,7 @@ from ..core.budget import Budget, Price
 from ..core.call import MediaPart, ToolCall
 from ..core.clock import SystemClock
 from ..core.errors import JournalError, ReplayDiverged, RunStopped, UsageError
-from ..core.event import RunResult, RunStarted
+from ..core.event import RunResult
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Journal, Peer, Toolset
 from ..core.json import JsonObject
@@ -598,6 +598,7 @@ class Runner:
 
     async def _make_requested(self, run_id: str, state: RunState, setting: Setting) -> RunResult:
         async with self.at_work(run_id, state, setting) as run:
+            run.begin()
             return await make_requested(run, self.limits)
 
     # What every run has -----------------------------------------------------------------------------------------------
@@ -878,7 +879,6 @@ class Runner:
         phrases = Phrases.for_text(started.question)
         access = CallerAccess(started, setting.journal, inputs, self._revoked)
         run = Run(context, path, asker, phrases, self.limits.seconds, account, self._watch, access, setting.stopping)
-        run.tell(RunStarted(run_id))
         try:
             with acting_for(started.tenant), captured(run_id, self.name, setting.journal) as run.captured:
                 yield run

@@ -132,6 +132,7 @@ class WorkflowEngine:
         await self._run.check_limits()
         if self._sort_due(self._replay()):
             await self._sort_rest()
+        self._run.begin()
         while True:
             await self._work()
             if not self._waiting or not await self._answered():

@@ -12,6 +12,7 @@ from actum.call.plan import idempotency_key
 from actum.core.json import Json, JsonObject
 from actum.core.run.record import Intended, ModelReplied, Record, Started
 from actum.journal.export import check_export, read_lines
+from actum.journal.memory import MemoryJournal
 from actum.journal.recording import CallRef
 from actum.testing import ScriptedModel
 
@@ -231,3 +232,27 @@ async def test_a_remembered_answer_that_says_a_value_is_masked_also_from_an_earl
                 assert bool(found) == (who == "hella"), words
             model = ScriptedModel([LOOKS, "I know it.", said], name="ollama:qwen3")
             desk = Agent(model, tools, name="mem", labels=LABELS, journal=app.journal, memory="user")  # type: ignore[arg-type]
+
+
+async def test_who_approves_after_labels_have_changed_is_told_that_the_run_does_not_go_on_and_what_to_do() -> None:
+    journal, pays = MemoryJournal(), ToolCall("2", "pay", {"to": "bob", "amount": 1})
+    before = application(ScriptedModel([LOOKS, pays]), journal=journal, bank=Staff(), labels={"personal": Label()})
+    async with before as it:
+        run = (await it.ask("POST", "/v1/runs", {"question": "Pay Bob."})).json()["id"]
+        await it.until(run, "paused")
+    changed = application(
+        ScriptedModel(["Paid."]), journal=journal, bank=Staff(), labels={"personal": Label(models=())}
+    )
+    async with changed as it:
+        (asked,) = (await it.ask("GET", "/v1/approvals", who="eve")).json()["items"]
+        told = await it.ask("POST", f"/v1/approvals/{asked['id']}", {"verdict": "approve"}, who="eve")
+        assert (told.status_code, told.json()["code"]) == (409, "changed"), told.text
+        assert "The answer is on record, and the run does not go on" in told.json()["detail"]
+        assert "what labels let the model see has changed" in told.json()["detail"]
+        resumed = await it.ask("POST", f"/v1/runs/{run}/resume", {}, accept_language="zh")
+        assert (resumed.status_code, resumed.json()["code"]) == (409, "changed"), resumed.text
+        assert "标签允许模型看到的内容改变了" in resumed.json()["detail"]
+        assert it.bank.calls == []
+        assert (await it.ask("POST", f"/v1/runs/{run}/resume", {"accept": True}, who="root")).status_code == 202
+        assert (await it.until(run, "done"))["text"] == "Paid."
+        assert it.bank.calls == ["pay"]

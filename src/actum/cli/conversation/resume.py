@@ -103,7 +103,7 @@ class _Resuming(Struct, frozen=True):
             except FeatureMissing:
                 raise  # no option of this command helps
             except ReplayDiverged as error:
-                raise type(error)(f"{error} Here: the same --tools, or --accept.") from None
+                raise ReplayDiverged("{why} Here: the same --tools and settings, or --accept.", why=error) from None
 
     async def _agent(self, opened: Journal, found: RunSummary) -> int:
         """Go on with a run of an agent, or of a workflow that speaks like one."""
