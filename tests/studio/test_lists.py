@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from .conftest import Studio, Watched
+from .conftest import Studio, Watched, studio_in
 from .session import Held, api, runs
 
 pytestmark = pytest.mark.row("F2")
@@ -115,6 +116,9 @@ async def test_on_a_telephone_a_failed_run_says_why_and_the_open_page_is_seen_in
     await page.goto(f"{studio.url.partition('#')[0]}runs/{began['id']}")
     await expect(page.get_by_text("工作流 price，提问者 root")).to_be_visible()
     await expect(page.get_by_text("'ten'")).to_be_visible()
+    await expect(page.get_by_text("原因：工作流的一个步骤失败").first).to_be_visible()
+    await expect(page.get_by_text("值缺失或不符合要求")).to_be_visible()
+    await expect(page.get_by_text("could not convert")).to_have_count(0)
     await expect(page.get_by_role("link", name="运行记录", exact=True)).to_be_in_viewport(ratio=0.95)
     await page.get_by_role("link", name="设置").click()
     await expect(page.get_by_role("link", name="设置")).to_be_in_viewport(ratio=0.95)
@@ -122,3 +126,20 @@ async def test_on_a_telephone_a_failed_run_says_why_and_the_open_page_is_seen_in
     row = page.get_by_role("row").filter(has_text="calculate")
     await expect(row).to_contain_text("读取")
     assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+async def test_a_choice_has_all_names_that_there_are_and_the_audit_tells_outcomes_in_the_language_of_the_page(
+    bundle: None, tmp_path: Path, browser: Browser, watched: Watched
+) -> None:
+    tables = "".join(f'[agents.desk_{number:03}]\ninstructions = "Help."\n' for number in range(103))
+    (tmp_path / "actum.toml").write_text(f'model = "embedded"\n{tables}', "utf-8")
+    with studio_in(tmp_path) as studio:
+        page = await watched.page(browser, studio, "zh-CN")
+        await page.goto(studio.url)
+        await expect(page.get_by_role("link", name="审计")).to_be_visible()
+        await api(page, "POST", "/v1/tools/calculate/call", {"arguments": {"expression": "6 * 7"}})
+        await page.goto(f"{studio.url.partition('#')[0]}chat/desk_102")
+        await expect(page.get_by_role("option", name="desk_102")).to_be_attached()
+        assert await page.get_by_role("option").count() == 103
+        await page.get_by_role("link", name="审计").click()
+        await expect(page.get_by_role("cell", name="正常").first).to_be_visible()

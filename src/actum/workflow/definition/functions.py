@@ -113,9 +113,12 @@ def _number(value: object) -> int | float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     text = _text(value).strip().replace(",", "")
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
     if not math.isfinite(number) or "_" in text:
-        raise Unclear("a number")
+        raise Unclear(f"a number, not {text!r:.80}")
     return int(text) if text.lstrip("+-").isdecimal() else number
 
 

@@ -1,5 +1,6 @@
 // One way to the server: every request of a page goes through `ask`.
 import { token } from "./session";
+import type { Part } from "./types";
 
 /** What the server says went wrong (RFC 9457). `status` 0: no answer came. */
 export class Problem extends Error {
@@ -60,6 +61,18 @@ export async function send(method: string, path: string, request: Request = {}):
 export async function ask<T>(method: string, path: string, request: Request = {}): Promise<T> {
   const answer = await send(method, path, request);
   return (answer.status === 204 ? undefined : await answer.json()) as T;
+}
+
+/** A whole list, asked for part by part: for a choice among all that there is. */
+export async function askAll<T>(path: string, request: Request = {}): Promise<Part<T>> {
+  const items: T[] = [];
+  let cursor = "";
+  for (;;) {
+    const part = await ask<Part<T>>("GET", path, { ...request, query: { limit: 100, ...request.query, cursor } });
+    items.push(...part.items);
+    if (!part.next || part.next === cursor) return { ...part, items, next: null };
+    cursor = part.next;
+  }
 }
 
 async function problemOf(answer: Response): Promise<Problem> {

@@ -1,4 +1,5 @@
 // A tool call as a card: what was called with what, why it was allowed, and what came of it.
+import { useEnded } from "../core/ended";
 import { dictionary, useText } from "../core/language";
 import { useOwn } from "../core/own";
 import { span, told } from "../core/shown";
@@ -12,7 +13,7 @@ const TEXTS = dictionary(
     card: "Tool call: {tool}",
     attempt: "attempt {attempt}",
     result: "Result",
-    error: "Error",
+    error: "Error: {kind}",
     rule: "Rule: {rule}",
     version: "version {version}",
     approve: "approved by {who}",
@@ -23,7 +24,7 @@ const TEXTS = dictionary(
     card: "工具调用：{tool}",
     attempt: "第 {attempt} 次尝试",
     result: "结果",
-    error: "错误",
+    error: "错误：{kind}",
     rule: "规则：{rule}",
     version: "版本 {version}",
     approve: "由 {who} 批准",
@@ -38,6 +39,7 @@ const SHORT = 300;
 export function CallCard({ call, approval }: { call: Call; approval?: Approval | undefined }) {
   const say = useText(TEXTS);
   const own = useOwn();
+  const ended = useEnded();
   const name = told(call.tool);
   const notes = [
     call.rule && say("rule", { rule: own(call.rule) }),
@@ -54,7 +56,7 @@ export function CallCard({ call, approval }: { call: Call; approval?: Approval |
       {approval ? <Waiting approval={approval} isNamed /> : <Arguments values={call.arguments} origins={call.origins} />}
       {call.error ? (
         <details open>
-          <summary>{say("error")}</summary>
+          <summary>{say("error", { kind: ended(call.error.code) })}</summary>
           <Value value={call.error.message} />
         </details>
       ) : (

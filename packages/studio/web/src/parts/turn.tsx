@@ -1,6 +1,7 @@
 // One question with its calls and its answer: the same in the chat and on the page of a run.
 import { Component, lazy, Suspense, useDeferredValue, type ReactNode } from "react";
 
+import { useEnded } from "../core/ended";
 import { dictionary, useText } from "../core/language";
 import { told } from "../core/shown";
 import type { State } from "../core/texts";
@@ -17,6 +18,7 @@ const TEXTS = dictionary({ reason: "Reason: {reason}", writing: "writing…" }, 
 
 export function TurnView({ turn, approvals }: { turn: Turn; approvals: Approval[] }) {
   const say = useText(TEXTS);
+  const ended = useEnded();
   const shown = new Set<string>();
   const approvalOf = (id: string) => {
     const found = approvals.find((each) => each.id === id);
@@ -49,7 +51,7 @@ export function TurnView({ turn, approvals }: { turn: Turn; approvals: Approval[
       ))}
       {turn.isOver && turn.status !== "done" && (
         <p>
-          <StateText state={turn.status as State} /> {turn.reason && say("reason", { reason: told(turn.reason) })}
+          <StateText state={turn.status as State} /> {turn.reason && say("reason", { reason: ended(turn.reason) })}
         </p>
       )}
     </>

@@ -63,6 +63,7 @@ class RunSpan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         arguments: what the tool got, or the node of a workflow that makes no call.
         result: what came back; of a node what the node gives, by name.
         error: why it failed.
+        code: for a node that failed, the kind of the failure, such as `no_value`; `text` says what happened.
         run: the run that the call started.
         usage: the tokens of the turn.
     """
@@ -82,6 +83,7 @@ class RunSpan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     arguments: JsonObject | None = None
     result: Json = None
     error: CallFailure | None = None
+    code: str = ""
     run: str = ""
     usage: Usage | None = None
 
@@ -208,6 +210,7 @@ def _node(row: NodeSpan, children: Sequence[str]) -> Iterator[RunSpan]:
         arguments=row.began.inputs or None if row.began is not None else None,
         result=left.value or None if left is not None else None,
         text="" if left is None or left.error is None else left.error.message,
+        code="" if left is None or left.error is None else left.error.code,
     )
     yield from _calls(row.number, str(row.number), row.calls, children, row.at)
 

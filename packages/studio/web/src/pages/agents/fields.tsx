@@ -4,7 +4,7 @@ import { useId, useState } from "react";
 
 import { useSession } from "../../app";
 import { bareName, COLLECTION, LIMITS, withField, withLimit, type AgentForm } from "../../core/agent";
-import { ask, orNull } from "../../core/api";
+import { ask, askAll, orNull } from "../../core/api";
 import { useText } from "../../core/language";
 import { brief, told } from "../../core/shown";
 import type { Collection, Part, Tool, ToolSchema } from "../../core/types";
@@ -131,7 +131,7 @@ function CollectionFields({ form, text, write }: Given) {
   const { data: session } = useSession();
   const found = useQuery({
     queryKey: ["collections", "to tick"],
-    queryFn: ({ signal }) => ask<Part<Collection>>("GET", "/v1/knowledge", { signal, query: { limit: 100 } }).catch(orNull),
+    queryFn: ({ signal }) => askAll<Collection>("/v1/knowledge", { signal }).catch(orNull),
     enabled: session?.features.includes("knowledge") ?? false,
     retry: false,
   });

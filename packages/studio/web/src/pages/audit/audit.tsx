@@ -1,6 +1,7 @@
 // Who did what, why it was allowed, and what came of it.
 import { Link } from "@tanstack/react-router";
 
+import { useEnded } from "../../core/ended";
 import { dictionary, usePreferences, useText } from "../../core/language";
 import { useOwn } from "../../core/own";
 import { brief, time, told, visible } from "../../core/shown";
@@ -102,6 +103,7 @@ const DECISIONS = [
 export default function Audit() {
   const say = useText(TEXTS);
   const own = useOwn();
+  const ended = useEnded();
   const title = useText(page.title)("title");
   const language = usePreferences((each) => each.language);
   const [filters, filter] = useFilters(NAMES);
@@ -128,7 +130,7 @@ export default function Audit() {
         [say("arguments"), (line) => brief(compact(line.arguments), 200), "value"],
         [say("decision"), (line) => say(line.decision)],
         [say("rule"), (line) => own(line.rule ?? "")],
-        [say("outcome"), (line) => told(line.outcome ?? "")],
+        [say("outcome"), (line) => ended(line.outcome ?? "")],
         [say("run"), (line) => <Link to={`/runs/${line.run}` as string}>{line.run.slice(0, 12)}</Link>, "when"],
       ]}
     />

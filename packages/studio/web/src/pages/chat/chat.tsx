@@ -4,7 +4,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 import { useSession } from "../../app";
-import { ask, isProblem } from "../../core/api";
+import { ask, askAll, isProblem } from "../../core/api";
 import { useRun } from "../../core/follow";
 import { useKept } from "../../core/kept";
 import { useText } from "../../core/language";
@@ -35,7 +35,7 @@ export default function Chat() {
   const navigate = useNavigate();
   const agents = useQuery({
     queryKey: ["agents"],
-    queryFn: ({ signal }) => ask<Part<Agent>>("GET", "/v1/agents", { signal, query: { limit: 100 } }),
+    queryFn: ({ signal }) => askAll<Agent>("/v1/agents", { signal }),
   });
   const agent = given ?? agents.data?.items[0]?.name ?? "";
   const [key, follows] = useConversationKey(agent, session);

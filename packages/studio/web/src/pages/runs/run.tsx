@@ -5,6 +5,7 @@ import { useState } from "react";
 
 import { ask, once, send } from "../../core/api";
 import { branchPoints } from "../../core/branches";
+import { useEnded } from "../../core/ended";
 import { useRun } from "../../core/follow";
 import { dictionary, usePreferences, useText } from "../../core/language";
 import { brief, span, time, told } from "../../core/shown";
@@ -60,6 +61,7 @@ const TEXTS = dictionary(
 
 export function RunPage({ run }: { run: string }) {
   const say = useText(TEXTS);
+  const ended = useEnded();
   const language = usePreferences((each) => each.language);
   const known = useQueryClient();
   const [isBranching, setBranching] = useState(false);
@@ -85,7 +87,7 @@ export function RunPage({ run }: { run: string }) {
           </p>
           <h1>{brief(found.question, 160) || run}</h1>
           <p>
-            <StateText state={found.status} /> {found.stop_reason && say("reason", { reason: told(found.stop_reason) })}
+            <StateText state={found.status} /> {found.stop_reason && say("reason", { reason: ended(found.stop_reason) })}
           </p>
           <p className="hint">{say(doer(found), { agent: told(found.agent), model: told(found.model), who: told(found.principal) })}</p>
           <p className="hint">

@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 
 import { ask } from "../../core/api";
+import { useEnded } from "../../core/ended";
 import { dictionary, useText } from "../../core/language";
 import { useOwn } from "../../core/own";
 import { span as seconds, told } from "../../core/shown";
@@ -181,6 +182,7 @@ function Bar({ span, view }: { span: Span; view: View }) {
 function Detail({ span }: { span: Span }) {
   const say = useText(TEXTS);
   const own = useOwn();
+  const ended = useEnded();
   const isBare = !span.rule && !span.by && !span.text && !span.arguments && !span.error && span.result == null && !span.run;
   if (isBare) return null;
   return (
@@ -188,9 +190,17 @@ function Detail({ span }: { span: Span }) {
       <h3>{nameOf(span, say)}</h3>
       {span.rule && <p>{say("rule", { rule: own(span.rule) })}</p>}
       {span.by && <p>{say("by", { by: told(span.by) })}</p>}
+      {span.code && <p>{ended(span.code)}</p>}
       {span.text && <Value value={own(span.text)} />}
       {span.arguments && <Arguments values={span.arguments} />}
-      {span.error ? <Value value={span.error.message} /> : span.result != null && <Value value={span.result} />}
+      {span.error ? (
+        <>
+          <p>{ended(span.error.code)}</p>
+          <Value value={span.error.message} />
+        </>
+      ) : (
+        span.result != null && <Value value={span.result} />
+      )}
       {span.run && (
         <p>
           <Link to={`/runs/${span.run}` as string}>{say("child")}</Link>

@@ -2,14 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 
-import { ask, orNull } from "../../core/api";
+import { ask, askAll, orNull } from "../../core/api";
 import { type Flow, type FlowEdge, type FlowNode, nameOf, renamed, withField, withoutEdge } from "../../core/flow/document";
 import { type KeptLine, withoutLine } from "../../core/flow/report";
 import type { NodeState } from "../../core/flow/states";
 import { type FieldSchema, isObject, typeOf } from "../../core/flow/types";
 import { useText } from "../../core/language";
 import { told } from "../../core/shown";
-import type { Agent, Part, Tool, ToolSchema, WorkflowLine } from "../../core/types";
+import type { Agent, Tool, ToolSchema, WorkflowLine } from "../../core/types";
 import { useModels } from "../../parts/models";
 import { StateText, Value } from "../../parts/values";
 import type { Editing } from "./editing";
@@ -244,7 +244,7 @@ function useNames(type: string, place: readonly string[], own: string): string[]
 function useListed<Line extends { name: string }>(what: string | undefined) {
   return useQuery({
     queryKey: [what ?? "none", "names"],
-    queryFn: ({ signal }) => ask<Part<Line>>("GET", `/v1/${what}`, { signal, query: { limit: 100 } }),
+    queryFn: ({ signal }) => askAll<Line>(`/v1/${what}`, { signal }),
     enabled: what !== undefined,
   });
 }
