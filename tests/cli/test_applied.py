@@ -10,6 +10,8 @@ from typer.testing import Result
 
 from tests.server.test_published_doors import price
 
+from .person import Person
+
 Run = Callable[..., Result]
 RECORD = ("--tools", "tools.py", "--journal", "runs.db")
 AGENT = "actum: agent/1\nname: helper\ninstructions: {prompt: shop.desk}\ntools: [add, quote]\n"
@@ -64,7 +66,7 @@ def test_a_folder_is_applied_and_what_is_exported_is_the_same_folder(run: Run, h
     assert {each["done"] for each in again["items"]} == {"same"}
     (folder / "helper.yaml").unlink()
     (folder / "north" / "shop.desk.prompt.md").write_text("Be brief.")
-    changed = told(run("apply", "definitions", "--prune", *RECORD))
+    changed = told(run("apply", "definitions", "--prune", "--yes", *RECORD))
     assert {"~ prompt shop.desk@2", "- agent helper@1", "= tool quote@1"} <= set(changed)
     (folder / "price.workflow.yaml").write_text(price().replace("nodes: {}", "nodes: {a: {type: nothing}}"), "utf-8")
     (folder / "north" / "shop.desk.prompt.md").write_text("Be late.")
@@ -72,6 +74,30 @@ def test_a_folder_is_applied_and_what_is_exported_is_the_same_folder(run: Run, h
     assert (refused.exit_code != 0, "price.workflow.yaml" in refused.stderr) == (True, True), refused.output
     assert told(run("prompts", "show", "shop.desk", "--journal", "runs.db")) == ["Be brief."]
     assert run("apply", "nowhere", *RECORD).exit_code == 2
+
+
+def test_nothing_is_taken_out_of_use_that_nobody_agreed_to(run: Run, person: Callable[..., Person], home: Path) -> None:
+    """A folder that is empty by mistake would take all that a tenant has out of use."""
+    (home / "definitions").mkdir()
+    (home / "desk.prompt.md").write_text("Be kind.")
+    journal = ("--journal", "runs.db")
+    told(run("prompts", "publish", "./desk.prompt.md", *journal))
+    prune = ("apply", "definitions", "--prune", *RECORD)
+
+    tried = run(*prune, "--dry-run")
+    assert (told(tried), "Nothing was published." in tried.stderr) == (["- prompt desk@1"], True)
+    refused = run(*prune)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert ("- prompt desk@1" in refused.stderr, "give --yes" in refused.stderr) == (True, True), refused.stderr
+    for answer, code in (("\n", 1), ("y\n", 0)):
+        shown = told(run("prompts", "show", "desk", *journal))
+        assert shown == ["Be kind."], "still in use"
+        somebody = person(*prune)
+        assert "- prompt desk@1" in somebody.sees("Take 1 definition out of use? [y/N]")
+        somebody.types(answer)
+        assert somebody.ends()[0] == code
+    assert run("prompts", "show", "desk", *journal).exit_code == 2
+    assert told(run(*prune)) == [], "nobody is asked about nothing"
 
 
 def test_each_mistake_is_told_and_no_file_is_published_that_is_no_text_or_stands_elsewhere(

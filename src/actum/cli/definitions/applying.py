@@ -14,10 +14,10 @@ from ...core.errors import UsageError
 from ...core.json import Json
 from ...features.definition import DefinitionKind
 from ...features.refusal import Refusal
-from ...server.api.applying import OPERATIONS, DefinitionsApplied, kind_of, kinds_of
+from ...server.api.applying import OPERATIONS, AppliedDefinition, DefinitionsApplied, kind_of, kinds_of
 from ...server.api.definitions.operations import REMARK
 from .. import loading, options
-from ..exit_codes import DONE
+from ..exit_codes import DONE, FAILED
 from ..language import tr
 from ..operated import Operated
 from ..options import JournalFlag, JsonFlag, McpFlag, ToolsFlag
@@ -34,6 +34,7 @@ def apply(
     folder: FolderArgument,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Take everything else out of use.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     tools: ToolsFlag = None,
     mcp: McpFlag = None,
     tenant: TenantNameFlag = "",
@@ -47,24 +48,21 @@ def apply(
     settings, terminal = options.read(tools=tools, mcp=mcp, journal=journal), Terminal()
     top = Path(folder).expanduser()
 
-    async def command() -> DefinitionsApplied:
+    async def command() -> DefinitionsApplied | None:
         async with loading.tools(settings, terminal) as loaded, open_application(settings, loaded.tools) as app:
-            given: list[Json] = []
-            for file in _files(top):
-                name = file.relative_to(top).as_posix()
-                if not file.resolve().is_relative_to(top.resolve()):  # a folder of others must not publish my files
-                    terminal.note("{file} is a link that leads out of the folder: it is left out", file=name)
-                    continue
-                if kind_of(name, _beginning(file), kinds_of(app)) is None:
-                    terminal.note("{file} is no definition: it is left out", file=name)
-                else:
-                    given.append({"file": name, "text": text_in(str(file), "definition")})
+            given = _given(terminal, top, kinds_of(app))
             if not given and not prune:
                 raise UsageError("{folder} holds no definitions: write one, such as helper.agent.yaml", folder=folder)
-            values: dict[str, Json] = {"definitions": given, "dry_run": dry_run, "prune": prune}
-            applied = await Operated(OPERATIONS).ask(app, "applyDefinitions", {}, values, said(tenant))
-            assert isinstance(applied, DefinitionsApplied)
-            return applied
+
+            async def applied(*, dry_run: bool) -> DefinitionsApplied:
+                values: dict[str, Json] = {"definitions": given, "dry_run": dry_run, "prune": prune}
+                told = await Operated(OPERATIONS).ask(app, "applyDefinitions", {}, values, said(tenant))
+                assert isinstance(told, DefinitionsApplied)
+                return told
+
+            if prune and not (dry_run or yes) and not _agreed(terminal, await applied(dry_run=True)):
+                return None
+            return await applied(dry_run=dry_run)
 
     try:
         applied = asyncio.run(command())
@@ -72,12 +70,14 @@ def apply(
         for problem, why in list(zip(refused.details.problems, refused.told, strict=False))[1:]:
             terminal.note(REMARK, name=problem.path, why=why)
         raise
+    if applied is None:
+        terminal.note("Nothing was published.")
+        return FAILED
     if as_json:
         terminal.json(applied)
         return DONE
     for each in applied.items:
-        number = f"@{each.number}" if each.number else ""
-        terminal.text(f"{_SIGNS[each.done]} {tr(each.kind)} {each.name}{number}")
+        terminal.text(_line(each))
     _tell_remarks(terminal, applied)
     if dry_run:
         terminal.note("Nothing was published.")
@@ -114,6 +114,38 @@ def export(
     for name in others:
         terminal.note("{file} stays, though it was not exported: `actum apply` would publish it", file=name)
     return DONE
+
+
+def _given(terminal: Terminal, top: Path, kinds: Sequence[DefinitionKind]) -> list[Json]:
+    """The definitions in a folder, as `POST /v1/definitions` takes them. What is left out is told."""
+    given: list[Json] = []
+    for file in _files(top):
+        name = file.relative_to(top).as_posix()
+        if not file.resolve().is_relative_to(top.resolve()):  # a folder of others must not publish my files
+            terminal.note("{file} is a link that leads out of the folder: it is left out", file=name)
+        elif kind_of(name, _beginning(file), kinds) is None:
+            terminal.note("{file} is no definition: it is left out", file=name)
+        else:
+            given.append({"file": name, "text": text_in(str(file), "definition")})
+    return given
+
+
+def _agreed(terminal: Terminal, planned: DefinitionsApplied) -> bool:
+    """Whether a person agrees to what would be taken out of use, having seen it. Nobody is asked about nothing.
+
+    Raises:
+        UsageError: nobody is there to be asked.
+    """
+    removed = [each for each in planned.items if each.done == "removed"]
+    for each in removed:
+        terminal.note(_line(each))
+    question = tr("Take {count:definition|definitions} out of use?", count=len(removed))
+    return not removed or terminal.agreed(question)
+
+
+def _line(applied: AppliedDefinition) -> str:
+    number = f"@{applied.number}" if applied.number else ""
+    return f"{_SIGNS[applied.done]} {tr(applied.kind)} {applied.name}{number}"
 
 
 def _others(top: Path, kinds: Sequence[DefinitionKind], written: Collection[str]) -> list[str]:

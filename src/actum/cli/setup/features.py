@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ...compose.features import FoundFeature, found_features
-from ...core.errors import UnknownName, UsageError
+from ...core.errors import UnknownName
 from ...runs.administration import put_on_record
 from .. import options
 from ..exit_codes import DONE, FAILED
@@ -58,18 +58,12 @@ def drop(
             "there is no feature {name!r}, and nothing is kept for one: `actum features` lists them", name=name
         )
     question = tr("Delete {rows} of {name} for good?", rows=counted(found.rows, "row"), name=name)
-    if not yes and not _agrees(terminal, question):
+    if not yes and not terminal.agreed(question):
         terminal.note(tr("Nothing was deleted."))
         return FAILED
     deleted = asyncio.run(_drop(name, journal))
     terminal.note(tr("{rows} of {name} deleted.", rows=counted(deleted, "row"), name=name))
     return DONE
-
-
-def _agrees(terminal: Terminal, question: str) -> bool:
-    if not terminal.person:
-        raise UsageError("nobody can be asked here: give --yes")
-    return (terminal.ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
 
 
 async def _found(journal: str) -> list[FoundFeature]:

@@ -26,6 +26,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from ...core.errors import UsageError
 from ...core.language.sentence import Sentence, as_sentence
 from ...core.secrets.given import GIVEN
 from ...core.visible import on_one_line, visible
@@ -216,6 +217,16 @@ class Terminal:
         if not line.endswith("\n"):
             sys.stderr.write("\n")
         return line.rstrip("\n") if line else None
+
+    def agreed(self, question: str) -> bool:
+        """Whether the person says yes to a question, which is in their language.
+
+        Raises:
+            UsageError: nobody can be asked.
+        """
+        if not self.person:
+            raise UsageError("nobody can be asked here: give --yes")
+        return (self.ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
 
 
 class Spinner:
