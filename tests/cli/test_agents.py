@@ -126,6 +126,32 @@ def test_agents_are_listed_and_shown_with_their_digests(run: Run, home: Path) ->
     assert run("agents", "show", "none").exit_code == 2
 
 
+def test_published_agents_are_listed_and_shown_beside_those_of_the_settings(run: Run, home: Path) -> None:
+    (home / "actum.toml").write_text('mcp = ["none"]\n[agents.adder]\nmodel = "models.py:add"\ntools = ["none"]\n')
+    text = "actum: agent/1\nname: helper\ndescription: Helps.\ninstructions: Be kind.\ntools: []\nroles: [clerk]\n"
+    (home / "helper.agent.yaml").write_text(text)
+    assert [each["name"] for each in json.loads(run("agents", "list", "--json").stdout)] == ["adder"]
+    assert "there are: adder" in run("agents", "show", "helper").stderr
+    assert not list(home.glob("**/*.db")), "no journal is made by looking"
+    assert run("agents", "publish", "helper.agent.yaml", "--tenant", "north").exit_code == 0
+    north = ("--tenant", "north")
+    listed = json.loads(run("agents", "list", "--json", *north).stdout)
+    assert [(each["name"], each["version"], each["roles"]) for each in listed] == [
+        ("adder", 0, []),
+        ("helper", 1, ["clerk"]),
+    ]
+    assert "helper@1" in run("agents", "list", *north).stdout
+    shown = run("agents", "show", "helper", *north)
+    assert (shown.stdout, "helper@1 is published." in shown.stderr) == (text, True)
+    about = json.loads(run("agents", "show", "helper@1", "--json", *north).stdout)
+    assert about == {"name": "helper", "version": 1, "definition": text}
+    assert json.loads(run("agents", "show", "adder", "--json", *north).stdout)["version"] == 0
+    unknown = run("agents", "show", "helpr", *north)
+    told = "of the settings there are: adder; published are: helper@1. Did you mean `helper`?"
+    assert (unknown.exit_code, told in unknown.stderr.replace("\n", " ")) == (2, True), unknown.stderr
+    assert run("agents", "show", "helper").exit_code == 2, "of another tenant"
+
+
 def test_init_writes_a_file_and_never_over_another(run: Run, home: Path) -> None:
     path = home / "actum.toml"
     assert run("init").exit_code == 0

@@ -18,6 +18,7 @@ from ..compose.settings import Settings, choose_agent, read_settings
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from ..core.json import Json, JsonObject, parse_or_text
+from ..storage.place import SCHEMES
 from ..transport.egress import Egress
 from .show.terminal import Terminal, said
 
@@ -268,6 +269,12 @@ def read_pairs(pairs: Sequence[str]) -> JsonObject:
 def open_journal(settings: Settings, *, older: bool = False) -> Journal:
     """The journal of this command. The caller closes it; see `journal`."""
     return journals.open_journal(settings, os.environ, older=older)
+
+
+def has_journal(settings: Settings) -> bool:
+    """Whether there is a journal already: a command that only looks makes none."""
+    place = journals.journal_place(settings, os.environ)
+    return place.startswith(SCHEMES) or Path(place).is_file()
 
 
 @contextlib.asynccontextmanager

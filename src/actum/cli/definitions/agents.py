@@ -1,27 +1,32 @@
-"""`actum agents`: the agents of the settings, and what each of them is made of."""
+"""`actum agents`: the agents of the settings, and what each of them is made of; and the published ones."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from ...agents.declared import AGENT, AgentDefinition, read_agent
 from ...agents.identity import AgentRef
 from ...compose.agents import open_agents
-from ...compose.settings import Settings, choose_agent, shown_settings
-from ...core.errors import ActumError
+from ...compose.mistakes import meant
+from ...compose.settings import Settings, choose_agent, shown_settings, table_of
+from ...core.errors import ActumError, UnknownName
 from ...core.json import Json
+from ...core.language.sentence import Sentence
+from ...core.stored.definitions import DefinitionDraft, Publication
 from ...journal.memory import MemoryJournal
 from ...server.api.published import AGENT_OPERATIONS, AGENTS
 from .. import options
 from ..exit_codes import DONE, FAILED
 from ..language import tr, tr_message
-from ..options import JsonFlag
-from ..show.terminal import Terminal
-from .commands import add_definition_commands
+from ..options import JournalFlag, JsonFlag
+from ..show.terminal import Terminal, said
+from .commands import add_definition_commands, found_in
 
 app = typer.Typer(
     help="The agents of actum.toml: list them, show one. And agents that are published.", invoke_without_command=True
@@ -29,6 +34,9 @@ app = typer.Typer(
 add_definition_commands(app, AGENTS, AGENT_OPERATIONS)
 
 DIGEST_SHOWN = 12
+PublishedByFlag = Annotated[
+    str, typer.Option("--tenant", metavar="NAME", help="The tenant whose published agents count too. Default: none.")
+]
 
 
 @app.callback()
@@ -39,25 +47,29 @@ def agents(context: typer.Context) -> None:
 
 
 @app.command("list")
-def list_agents(as_json: JsonFlag = False) -> int:
-    """List the agents, with who may use them. Exit code 1 when one of them can not be built."""
-    settings, terminal = options.read(), Terminal()
+def list_agents(tenant: PublishedByFlag = "", as_json: JsonFlag = False, journal: JournalFlag = "") -> int:
+    """List the agents of the settings and the published ones, with who may use them. Exit code 1 when an agent of the
+    settings can not be built."""
+    settings, terminal = options.read(journal=journal), Terminal()
     rows: list[tuple[str, ...]] = []
     told: list[Json] = []
     for name, table in settings.agents.items():
         made = asyncio.run(_look(settings, name))
         problem = made if isinstance(made, str) else ""
         digest = "" if isinstance(made, str) else made.digest
-        who: list[str] = [*table.users, *(f"role:{role}" for role in table.roles)]
         about = tr_message(problem) or table.description or table.python
-        rows.append((name, ", ".join(who) or tr("anybody"), digest[:DIGEST_SHOWN], about))
-        told.append({"name": name, "users": list(table.users), "roles": list(table.roles), "digest": digest})
-        if problem:
-            told[-1] = {"name": name, "problem": problem}
+        rows.append((name, tr("settings"), _for_whom(table.users, table.roles), digest[:DIGEST_SHOWN], about))
+        users: dict[str, Json] = {"users": list(table.users), "roles": list(table.roles)}
+        told.append({"name": name, "version": 0, **({"problem": problem} if problem else {**users, "digest": digest})})
+    for number, agent in asyncio.run(_published(settings, said(tenant))):
+        who = _for_whom(agent.users, agent.roles)
+        rows.append((agent.name, f"{agent.name}@{number}", who, "", agent.description))
+        users = {"users": list(agent.users), "roles": list(agent.roles)}
+        told.append({"name": agent.name, "version": number, **users})
     if as_json:
         terminal.json(told)
     elif rows:
-        terminal.table("agent", "for whom", "digest", "what it is", rows=rows)
+        terminal.table("agent", "from", "for whom", "digest", "what it is", rows=rows)
     else:
         terminal.note(
             "There is one agent, without a name. [agents.NAME] in actum.toml gives names; see `actum docs agents`."
@@ -67,11 +79,23 @@ def list_agents(as_json: JsonFlag = False) -> int:
 
 @app.command("show")
 def show_agent(
-    name: Annotated[str, typer.Argument(help="The agent's name.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME[@N]",
+            help="An agent of the settings; or what is published under a name, or its number N; NAME@draft: the draft.",
+        ),
+    ],
+    tenant: PublishedByFlag = "",
     as_json: JsonFlag = False,
+    journal: JournalFlag = "",
 ) -> None:
-    """Show one agent: its settings, and the digest of each part. Secrets are hidden."""
-    around, terminal = options.read(), Terminal()
+    """Show one agent of the settings, with the digest of each part; or the text of a published one. Secrets are
+    hidden."""
+    around, terminal = options.read(journal=journal), Terminal()
+    if name not in around.agents:
+        _show_published(terminal, around, said(name), said(tenant), as_json=as_json)
+        return
     settings = choose_agent(around, name)
     made = asyncio.run(_look(settings, name))
     if isinstance(made, str):
@@ -82,6 +106,7 @@ def show_agent(
     if as_json:
         about: Json = {
             "name": name,
+            "version": 0,
             "digest": made.digest,
             "parts": {**made.parts},
             "table": table,
@@ -89,9 +114,67 @@ def show_agent(
         }
         terminal.json(about)
         return
-    said = [(key, _text(value)) for key, value in table.items()] if isinstance(table, dict) else []
-    rows = [(tr("agent"), name), *said, (tr("digest"), made.digest), *made.parts.items()]
+    told = [(key, _text(value)) for key, value in table.items()] if isinstance(table, dict) else []
+    rows = [(tr("agent"), name), *told, (tr("digest"), made.digest), *made.parts.items()]
     terminal.table("", "", rows=rows)
+
+
+def _show_published(terminal: Terminal, settings: Settings, source: str, tenant: str, *, as_json: bool) -> None:
+    """Show the text of a published agent, or of a draft.
+
+    Raises:
+        UnknownName: there is none; the message tells the agents of the settings and the published ones.
+    """
+
+    async def command() -> DefinitionDraft | Publication:
+        if not options.has_journal(settings):
+            return _refuse(settings, source, [])
+        async with options.journal(settings) as opened:
+            try:
+                return await found_in(source, AGENT, opened.definitions, tenant)
+            except UnknownName:
+                if "@" in source:  # a number or a draft is meant, of a name that may be right
+                    raise
+                lines = await opened.definitions.in_use(AGENT, tenant=tenant)
+        return _refuse(settings, source, [f"{line.name}@{line.number}" for line in lines])
+
+    found = asyncio.run(command())
+    number = found.number if isinstance(found, Publication) else 0
+    if as_json:
+        terminal.json({"name": found.name, "version": number, "definition": found.text})
+        return
+    if number:
+        terminal.note("{name}@{number} is published.", name=found.name, number=number)
+    terminal.text(found.text.rstrip("\n"))
+
+
+def _refuse(settings: Settings, name: str, published: Sequence[str]) -> NoReturn:
+    """Raises:
+    UnknownName: there is no agent of this name; the message tells those there are.
+    """
+    if not published:
+        table_of(settings, name)  # which knows what to tell
+    raise UnknownName(
+        "there is no agent {name!r}; of the settings there are: {known}; published are: {published}{meant}",
+        name=name,
+        known=", ".join(settings.agents) or Sentence("none"),
+        published=", ".join(published),
+        meant=meant(name, [*settings.agents, *(each.partition("@")[0] for each in published)]),
+    )
+
+
+async def _published(settings: Settings, tenant: str) -> list[tuple[int, AgentDefinition]]:
+    """The agents that a tenant has published, with their numbers, but for those whose name an agent of the settings
+    has. No journal is made for this."""
+    if not options.has_journal(settings):
+        return []
+    found = []
+    async with options.journal(settings) as opened:
+        for line in await opened.definitions.in_use(AGENT, tenant=tenant):
+            publication = await opened.definitions.published(AGENT, line.name, line.number, tenant=tenant)
+            if publication is not None and line.name not in settings.agents:
+                found.append((line.number, read_agent(publication.text)))
+    return found
 
 
 async def _look(settings: Settings, name: str) -> AgentRef | str:
@@ -105,3 +188,7 @@ async def _look(settings: Settings, name: str) -> AgentRef | str:
 
 def _text(value: Json) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _for_whom(users: Sequence[str], roles: Sequence[str]) -> str:
+    return ", ".join([*users, *(f"role:{role}" for role in roles)]) or tr("anybody")

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from ...compose.administration import open_application
 from ...compose.agents import list_tools
-from ...compose.journals import journal_place
 from ...core.tool import Tool
-from ...storage.place import SCHEMES
 from .. import loading, options
 from ..show.terminal import Terminal
 
@@ -25,8 +21,7 @@ def offered_tools(terminal: Terminal, where: list[str] | None, mcp: list[str] | 
     """
 
     settings = options.read(tools=where, mcp=mcp)
-    place = journal_place(settings, os.environ)
-    has_journal = place.startswith(SCHEMES) or Path(place).is_file()
+    has_journal = options.has_journal(settings)
 
     async def command() -> Sequence[Tool]:
         async with loading.tools(settings, terminal) as loaded:
