@@ -99,6 +99,7 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.services.studio": {"actum.compose.serving", "actum.server.login.codes"},
     "actum.cli.services.worker": {"actum.cli.services.worker_metrics"},
     "actum.cli.services.trigger": {"actum.compose.triggers", "actum.triggers.intake"},
+    "actum.cli.setup.config": {"actum.compose.triggers"},
     "actum.compose.deploy.telemetry": {"actum.telemetry.otlp"},
     "actum.compose.features": {"actum.server.api.definitions.operations", "actum.server.api.operations"},
     "actum.compose.upstreams.named_models": {"actum.compose.upstreams.passing"},

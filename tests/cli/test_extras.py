@@ -174,6 +174,49 @@ def test_a_mistake_of_telemetry_and_of_the_access_log_is_told_with_its_file_and_
     assert (Path(found["file"]).name, found["line"]) == ("actum.toml", LINES.get(name, 2))
 
 
+def test_each_mistake_of_a_trigger_is_told_at_its_key_beside_the_other_mistakes(run: Run) -> None:
+    (home := Path("actum.toml")).write_text(
+        """journal = "memory"
+[agents.desk]
+model = "embedded"
+[knowledge]
+[triggers.nobody]
+agent = "dask"
+say = "go"
+[triggers.noon]
+agent = "desk"
+say = "go"
+schedule = "99 7 * * *"
+[triggers.free]
+agent = "desk"
+say = "go"
+mandate = {wrong = 1}
+[triggers.told]
+agent = "desk"
+say = "go ${evnt.data}"
+[triggers.lamp]
+workflow = "lamp"
+[triggers.slash]
+workflow = "a/lamp.yaml"
+""",
+        "utf-8",
+    )
+    found = {each["line"]: each["problem"] for each in json.loads(run("config", "check", "--json").stdout)}
+    told = {
+        0: "the journal is in memory",
+        4: "[knowledge]: this feature is a part of actum, is on, and has no table",
+        6: "[triggers.nobody] agent: there is no agent 'dask'; there are: desk. Did you mean `desk`?",
+        11: "[triggers.noon] schedule: the schedule '99 7 * * *' can not be read",
+        15: "[triggers.free] mandate: this is no mandate",
+        18: "[triggers.told] say: a trigger knows `event` alone, and not 'evnt'",
+        22: "[triggers.slash] workflow: ",
+    }
+    assert {line: told.get(line, "?") in problem for line, problem in found.items()} == dict.fromkeys(told, True), found
+    home.write_text('[triggers.lamp]\nworkflow = "lamp"\n', "utf-8")
+    unpublished = run("config", "check")
+    assert (unpublished.exit_code, "nobody has published the workflow 'lamp'" in unpublished.stderr) == (0, True)
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
+from ..core.language.sentence import Sentence
 from ..core.process.installed import Installed, installed, installed_one
 from ..features import connections, titles
 from ..features.feature import Feature, FeatureOn, FeatureSet, feature_set
@@ -31,6 +32,11 @@ log = logging.getLogger("actum")
 GROUP = "actum.features"
 BUILT_IN: tuple[Feature, ...] = (titles.FEATURE, connections.FEATURE, KNOWLEDGE, MEMORY, SCORES)
 """The features of actum itself."""
+_INSTEAD = {
+    KNOWLEDGE.name: Sentence('. An agent searches a collection with tools = ["knowledge:NAME"]'),
+    MEMORY.name: Sentence('. An agent remembers its users with memory = "user" in [agents.NAME]'),
+}
+"""What to write in the place of a table of a feature that has none."""
 
 
 class FoundFeature(Struct, frozen=True, kw_only=True):
@@ -82,6 +88,12 @@ def _switched_on(name: str, table: JsonObject) -> FeatureOn:
     Raises:
         UsageError: no package brings it, or it can not be used.
     """
+    if name in [each.name for each in BUILT_IN]:
+        raise UsageError(
+            "[{name}]: this feature is a part of actum, is on, and has no table: take the table out{instead}",
+            name=name,
+            instead=_INSTEAD.get(name, ""),
+        )
     brought = installed_one(GROUP, name)
     if brought is None:
         raise UsageError(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -21,10 +21,11 @@ from ..core.stored.definitions import reference
 from ..core.user import User
 from ..protocols.a2a.remote_agent import RemoteAgent
 from ..runs.options import ConversationOptions
+from ..server.api.api import ASSISTANT
 from ..server.news_signature import NewsSignatures
 from ..server.trigger_senders import TriggerSenders
 from ..tasks.queue import TaskQueue
-from ..triggers.intake import TargetAway, Targets, TriggerIntake, whose
+from ..triggers.intake import IN_MEMORY, TargetAway, Targets, TriggerIntake, check_trigger, whose
 from ..triggers.mcp_resource import McpResource
 from ..triggers.settings import TriggerTable
 from ..workflow.workflow import Workflow
@@ -34,7 +35,7 @@ from .mcp import find_servers, open_server
 from .published.tools import DeclaredTools
 from .remote_agents import find_remote_agent
 from .secrets import open_secrets
-from .settings import Settings
+from .settings import MEMORY, Settings, table_of
 from .settings_watch import open_egress
 from .task_queue import open_queue
 from .workflows import Workflows, open_workflows
@@ -118,17 +119,43 @@ def open_triggers(
 
     intake = TriggerIntake(settings.triggers, Targets(workflow, agent, go_on), queue, journal, SystemClock())
     for name, table in settings.triggers.items():
-        try:
+        with _told_at(name, "agent" if table.agent else "workflow"):
             if table.workflow in workflows.names:
                 workflows.get(table.workflow)
             elif table.agent:
                 agents.get(table.agent)
-        except UsageError as error:
-            raise UsageError("[triggers.{name}]: {why}", name=name, why=error) from None
         if table.is_webhook and table.secrets and not any(trigger_secrets(settings, environment, name)):
             wanted = table.secrets[0]
             log.warning("trigger %s: there is no secret %r yet: actum secrets set %s", name, wanted, wanted)
     return intake
+
+
+def trigger_problems(settings: Settings) -> list[str]:
+    """What speaks against the triggers of the settings, a sentence for each, as far as nothing has to be built.
+
+    Args:
+        settings: as read.
+    """
+    agents = {*(settings.agents or (ASSISTANT,)), *settings.workflows}
+    found = [str(IN_MEMORY)] if settings.triggers and settings.journal == MEMORY else []
+    for name, table in settings.triggers.items():
+        try:
+            check_trigger(name, table)
+            with _told_at(name, "agent"):
+                if table.agent and table.agent not in agents:
+                    table_of(settings, table.agent)
+        except UsageError as error:
+            found.append(str(error))
+    return found
+
+
+@contextmanager
+def _told_at(name: str, key: str) -> Iterator[None]:
+    """What is wrong in this block is told with the trigger and the key of its table."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError("[triggers.{name}] {key}: {why}", name=name, key=key, why=error) from None
 
 
 @asynccontextmanager
@@ -173,10 +200,8 @@ def open_resources(settings: Settings, environment: Mapping[str, str]) -> dict[s
     found: dict[str, McpResource] = {}
     for name, table in settings.triggers.items():
         if table.resource:
-            try:
+            with _told_at(name, "server"):
                 found[name] = _resource(settings, environment, table)
-            except UsageError as error:
-                raise UsageError("[triggers.{name}]: {why}", name=name, why=error) from None
     return found
 
 
@@ -209,10 +234,8 @@ def open_senders(
     agents: dict[str, RemoteAgent] = {}
     for name, table in settings.triggers.items():
         if table.a2a:
-            try:
+            with _told_at(name, "a2a"):
                 agents[name] = find_remote_agent(table.a2a, settings.a2a)
-            except UsageError as error:
-                raise UsageError("[triggers.{name}]: {why}", name=name, why=error) from None
     signatures = NewsSignatures(open_egress(settings, environment), clock)
     return TriggerSenders(intake, partial(trigger_secrets, settings, environment), agents, signatures)
 

@@ -21,11 +21,13 @@ from ..core.call import TextPart
 from ..core.errors import Busy, CallError, JournalError, TaskRefused, UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.json import Json, JsonObject, dumps, size_of_json
+from ..core.language.sentence import Sentence
 from ..core.message import UserMessage
 from ..core.policy import Answer
 from ..core.process.worker_thread import off_loop
 from ..core.run.task import TaskLine, TaskOptions
 from ..core.stored.counts import Rate
+from ..core.stored.definitions import reference
 from ..core.stored.position import Positions
 from ..policy.lineage import From, Lineage
 from ..policy.mandate import Mandate
@@ -39,8 +41,13 @@ from .wake import WaitingNodes, nothing_waits
 
 log = logging.getLogger("actum.triggers")
 
+IN_MEMORY = Sentence("triggers begin tasks, which outlive a process, and the journal is in memory: use a file")
 ALONE_S, ALONE_TRIES = 0.05, 600
 """How often, and for how many seconds each time, an event is waited for that another process is taking."""
+
+
+_EVENT = "event"
+"""What references in a trigger begin with."""
 
 
 class TooManyEvents(UsageError):
@@ -124,7 +131,7 @@ class TriggerIntake:
         for name, table in triggers.items():
             check_trigger(name, table)
         if triggers and not queue.takes_tasks:
-            raise UsageError("triggers begin tasks, which outlive a process, and the journal is in memory: use a file")
+            raise UsageError(IN_MEMORY)
         self.states = TriggerStates(triggers, journal.positions)
         self.triggers = self.states.triggers
         self.clock = clock
@@ -317,14 +324,29 @@ def check_trigger(name: str, table: TriggerTable) -> None:
             '{where}: an agent has to be told something: say = "It happened: ${{event.data}}"', where=where
         )
     _check_source(where, table)
-    try:
-        if table.schedule:
-            Schedule(table.schedule, table.zone)
-        if table.mandate is not None:
-            Mandate.of(table.mandate)
-    except UsageError as error:
-        raise UsageError("{where}: {why}", where=where, why=error) from None
+    checks: dict[str, Callable[[], object]] = {
+        "schedule": lambda: table.schedule and Schedule(table.schedule, table.zone),
+        "mandate": lambda: table.mandate is not None and Mandate.of(table.mandate),
+        "workflow": lambda: table.workflow and reference(table.workflow),
+        "say": lambda: _check_references(table.say),
+        "wake": lambda: _check_references(table.wake),
+        "with": lambda: _check_references(table.with_),
+    }
+    for key, check in checks.items():
+        try:
+            check()
+        except UsageError as error:
+            raise UsageError("{where} {key}: {why}", where=where, key=key, why=error) from None
     _check_numbers(where, table)
+
+
+def _check_references(written: Json) -> None:
+    """Raises:
+    UsageError: a reference can not be read, or speaks of something else than the event.
+    """
+    for each in compile_value(written).named():
+        if each.root != _EVENT:
+            raise UsageError("a trigger knows `event` alone, and not {root!r}", root=each.root)
 
 
 def _check_source(where: str, table: TriggerTable) -> None:
@@ -364,7 +386,7 @@ class _EventValues:
         self._event = event
 
     def value(self, root: str) -> Json:
-        if root != "event":
+        if root != _EVENT:
             raise NoValue(f"a trigger knows `event` alone, and not {root!r}")
         return self._event.told
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import structs
 
 from ...compose.agents import problems_of
 from ...compose.extras import SERVES, install, missing_extras, needed_extras
@@ -105,18 +106,29 @@ async def _refused(terminal: Terminal, public: str, key_env: str) -> list[str]:
         settings = options.read(serve={"public": public} if public else {})  # what several files say together
     except ActumError as error:
         return [str(error)]
-    found = list(features_of(settings).problems.values())
+    refused = features_of(settings).problems
+    found = list(refused.values())
+    usable = {name: table for name, table in settings.features.items() if name not in refused}
+    # So that no agent is told to have the same mistake.
+    of_agents = {name: structs.replace(each, features=usable) for name, each in settings.of_agents.items()}
+    settings = structs.replace(settings, features=usable, of_agents=of_agents)
     lacking = missing_extras({*needed_extras(settings)})
     if lacking:
         return [*found, f"this needs packages that are not installed: {install(*lacking)}"]
     found += await problems_of(settings, os.environ, Path.cwd())
-    if not found and not (lacking := missing_extras({*SERVES})):
+    lacking = missing_extras({*SERVES})
+    if settings.triggers and not lacking:
+        from ...compose.triggers import trigger_problems  # noqa: PLC0415  # needs actum[server]
+
+        found += trigger_problems(settings)
+    if not found and not lacking:
         try:
             await check_server(settings, key_env)
         except ActumError as error:
             found.append(str(error))
-    if lacking and settings.serve != ServeSettings():
-        terminal.note("[serve] was not looked at: {command}", command=install(*lacking))
+    of_a_server = {"serve": settings.serve != ServeSettings(), "triggers": bool(settings.triggers)}
+    for table in [name for name, is_there in of_a_server.items() if is_there and lacking]:
+        terminal.note("[{table}] was not looked at: {command}", table=table, command=install(*lacking))
     with suppress(ActumError):  # a journal that can not be opened is told by `actum doctor`
         for each in await unread_collections(settings, options.journal(settings)):
             terminal.note(

@@ -18,10 +18,12 @@ from ...toolsets.declared.published import ALL
 from ...toolsets.declared.published import KIND as TOOL
 from ...toolsets.declared.server import SERVER
 
+WORKFLOW = "workflow"
 _COMMANDS = {
     TOOL: "actum tools publish {name}.json --tenant TENANT",
     PROMPT: "actum prompts publish {name}.prompt.md --tenant TENANT",
     POLICY: "actum policy publish {name}.policy.toml --tenant TENANT",
+    WORKFLOW: "actum workflow publish {name}.workflow.yaml --tenant TENANT",
 }
 
 
@@ -29,8 +31,9 @@ class Unpublished(Struct, frozen=True):
     """A name in the settings that nobody has published.
 
     Attributes:
-        agent: the agent that has it, such as `[agents.desk]`; `actum.toml` for the settings outside a table.
-        kind: `tool`, `prompt` or `policy`.
+        agent: the agent or the trigger that has it, such as `[agents.desk]`; `actum.toml` for the settings outside a
+            table.
+        kind: `tool`, `prompt`, `policy` or `workflow`.
         name: the name.
         command: what publishes it.
     """
@@ -69,7 +72,10 @@ async def unpublished(settings: Settings, opened: AbstractAsyncContextManager[Jo
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, KindName, str]]:
-    """Each name with the agent that has it, and its kind."""
+    """Each name with the agent or the trigger that has it, and its kind."""
+    for name, trigger in settings.triggers.items():
+        if trigger.workflow and trigger.workflow not in settings.workflows:
+            yield f"[triggers.{name}]", WORKFLOW, reference(trigger.workflow)[0]
     tables = {f"[agents.{name}]": each for name, each in settings.of_agents.items()}
     for agent, each in (tables or {"actum.toml": settings}).items():
         for written in published_names(each.tools):
