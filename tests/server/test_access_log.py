@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -20,6 +21,7 @@ from actum import Agent, tool
 from actum.compose.serving import watch_journal
 from actum.core.budget import Price
 from actum.core.call import TextPart, ToolCall
+from actum.core.clock import SystemClock
 from actum.core.errors import UsageError
 from actum.core.identity import Identity
 from actum.core.message import Reply, Usage
@@ -32,6 +34,7 @@ from actum.server.api.api import GivenAgents
 from actum.server.api.routes import ApiRoutes
 from actum.server.metrics import Metrics, counted
 from actum.server.models.upstream import ModelRoute, ModelUpstream
+from actum.server.web import ConnectionLimits, Connections, PatientProtocol, RefusedRequests
 from actum.server.web_application import WebApplication, WebApplicationSettings
 from actum.testing import ScriptedModel
 from tests.chat_server import ChatServer
@@ -81,12 +84,35 @@ async def desk(log: AccessLog, metrics: Metrics) -> AsyncIterator[tuple[httpx2.A
     door = ApiRoutes(Runner([], journal=journal), GivenAgents({"desk": agent}))
     settings = WebApplicationSettings(access=Access(verifier=Keys()), proxies=("127.0.0.1",))
     application = WebApplication([door], settings, metrics=metrics, access_log=log)
+    refused = RefusedRequests(metrics, log, SystemClock())
+    connections = Connections(ConnectionLimits(header_bytes_max=8_000), refused=refused)
     async with (
-        serving(application.app) as origin,
+        serving(application.app, http=partial(PatientProtocol, counted=connections)) as origin,
         httpx2.AsyncClient(base_url=origin, timeout=HANGS_S) as client,
     ):
         client.headers["authorization"] = "Bearer a-key-of-ann"
         yield client, kept
+
+
+async def test_a_request_that_never_reaches_the_application_has_a_line_and_is_counted(tmp_path: Path) -> None:
+    place, metrics = tmp_path / "access.log", Metrics([])
+    sent = {400: b"my-word\r\n\r\n", 431: b"GET / HTTP/1.1\r\na: " + b"x" * 8_000}
+    with written(place) as log:
+        async with desk(log, metrics) as (client, _), asyncio.timeout(HANGS_S):
+            for status, request in sent.items():
+                reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+                writer.write(request)
+                assert str(status).encode() in (await reader.read()).splitlines()[0]
+                writer.close()
+            found = samples((await client.get("/metrics")).text)
+    lines = [line for line in lines_of(place) if line["route"] == "unknown"]
+    assert [(line["status"], line["method"], line["client"]) for line in lines] == [
+        (400, "other", "127.0.0.1"),
+        (431, "other", "127.0.0.1"),
+    ]
+    assert "my-word" not in place.read_text("ascii")
+    unknown = {key: value for key, value in found.items() if "unknown" in str(key) and "requests_total" in str(key)}
+    assert sum(unknown.values()) == len(sent), found
 
 
 async def test_a_line_names_the_run_and_the_key_and_holds_no_word_of_the_client(tmp_path: Path) -> None:

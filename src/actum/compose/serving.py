@@ -58,7 +58,7 @@ from ..server.studio import StudioRoutes
 from ..server.task_metrics import TaskMetrics
 from ..server.triggers import TriggerRoutes
 from ..server.verifier import Verifier, wants_token
-from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
+from ..server.web import Beside, ConnectionLimits, Connections, RefusedRequests, metrics_app, serve, tls
 from ..server.web_application import NotReady, WebApplication, WebApplicationSettings, request_id
 from ..tasks.dispatcher import Dispatcher, DispatcherState
 from ..tasks.queue import TaskQueue
@@ -536,7 +536,8 @@ class Serving:
             streams=OpenStreams(endings, wants_keys=partial(wants_token, access.verifier)) if endings else None,
             access_log=self._access_log,
         )
-        self._connections = Connections(_connection_limits(serve), _proxies(serve))
+        refused = RefusedRequests(metrics, self._access_log, SystemClock())
+        self._connections = Connections(_connection_limits(serve), _proxies(serve), refused)
         self._listeners: list[socket.socket] = []
         self._reading: set[asyncio.Task[None]] = set()
 

@@ -39,6 +39,8 @@ WRITE_BYTES_MAX = 4_096
 END_S = 1.0
 """Seconds that the end of a server waits for lines that are not written yet."""
 STDERR = "-"
+UNKNOWN_ROUTE = "unknown"
+"""The route of a request that no route fits, or whose route is not known."""
 
 
 class RequestFacts:

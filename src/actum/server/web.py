@@ -36,8 +36,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from ..core.interfaces import Clock
 from ..features.refusal import phrase
 from .access import LOCAL, accepted, fits, is_loopback
+from .access_log import UNKNOWN_ROUTE, AccessLine, AccessLog, moment
 from .metrics import Metrics
 from .places import Places
 from .proxies import Proxies
@@ -82,17 +84,63 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     send_s: float = SEND_S
 
 
+class RefusedRequests:
+    """Counts requests that are refused before they reach the application, such as one that is no HTTP, and writes their
+    lines.
+
+    Args:
+        metrics: counts; None for no counts.
+        access_log: writes the lines; None for no log.
+        clock: the time.
+    """
+
+    def __init__(self, metrics: Metrics | None, access_log: AccessLog | None, clock: Clock) -> None:
+        self._metrics = metrics
+        self._access_log = access_log
+        self._clock = clock
+
+    def tell(self, status: int, address: str) -> None:
+        """Count a request, and write its line.
+
+        Args:
+            status: of the answer.
+            address: of the client.
+        """
+        if self._metrics is not None:
+            self._metrics.request(UNKNOWN_ROUTE, "other", status, 0.0)
+        if self._access_log is not None:
+            self._access_log.write(
+                AccessLine(
+                    time=moment(self._clock.now()),
+                    request_id=os.urandom(16).hex(),
+                    method="other",
+                    route=UNKNOWN_ROUTE,
+                    status=status,
+                    seconds=0.0,
+                    bytes=0,
+                    client=address,
+                )
+            )
+
+
 class Connections:
     """The connections of a server.
 
     Attributes:
         limits: what holds now; can be replaced.
         proxies: those that are believed; can be replaced.
+        refused: is told of each request that does not reach the application; None for nobody.
     """
 
-    def __init__(self, limits: ConnectionLimits | None = None, proxies: Proxies | None = None) -> None:
+    def __init__(
+        self,
+        limits: ConnectionLimits | None = None,
+        proxies: Proxies | None = None,
+        refused: RefusedRequests | None = None,
+    ) -> None:
         self.limits = limits or ConnectionLimits()
         self.proxies = proxies or Proxies(())
+        self.refused = refused
         self._places = Places()
 
     def take(self, address: str) -> int:
@@ -258,6 +306,16 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvi
         head = f"HTTP/1.1 {status} {phrase(status)}\r\n{again}content-length: 0\r\nconnection: close\r\n\r\n"
         self.transport.write(head.encode())
         self.transport.close()
+        self._tell_of(status)
+
+    def send_400_response(self, msg: str) -> None:
+        """What uvicorn answers to a request that can not be read."""
+        super().send_400_response(msg)
+        self._tell_of(400)
+
+    def _tell_of(self, status: int) -> None:
+        if self._counted.refused is not None:
+            self._counted.refused.tell(status, self.client[0] if self.client else "")
 
 
 class _Server(uvicorn.Server):

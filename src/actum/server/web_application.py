@@ -47,7 +47,7 @@ from ..core.process.tenant import acting_for
 from ..features.refusal import phrase
 from ..protocols.oauth_metadata import ResourceMetadata
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
-from .access_log import AccessLine, AccessLog, RequestFacts, moment, request_facts
+from .access_log import UNKNOWN_ROUTE, AccessLine, AccessLog, RequestFacts, moment, request_facts
 from .admission import Admission, AdmissionLimits, OwnPort
 from .attempts import Attempts, TooManyAttempts
 from .login.same_site import own_origin, refuse_other_origins
@@ -100,7 +100,6 @@ _OWN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _TOKENS = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+(\s*,\s*[A-Za-z0-9!#$%&'*+.^_`|~-]+)*")
 _METHODS = frozenset(HTTPMethod)
 _EXPOSED = b"location, mcp-session-id, retry-after, www-authenticate, x-request-id"
-_UNKNOWN_ROUTE = "unknown"
 _NOBODY = Identity()
 _CLOSE = ((b"connection", b"close"),)
 
@@ -847,7 +846,7 @@ def _id_of(headers: Sequence[tuple[bytes, bytes]]) -> str:
 
 def _route_of(scope: Scope) -> str:
     route = scope.get("route")
-    return _path(route) if isinstance(route, BaseRoute) else _UNKNOWN_ROUTE
+    return _path(route) if isinstance(route, BaseRoute) else UNKNOWN_ROUTE
 
 
 def _path(route: BaseRoute) -> str:
