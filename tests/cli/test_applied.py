@@ -66,7 +66,7 @@ def test_a_folder_is_applied_and_what_is_exported_is_the_same_folder(run: Run, h
     assert {each["done"] for each in again["items"]} == {"same"}
     (folder / "helper.yaml").unlink()
     (folder / "north" / "shop.desk.prompt.md").write_text("Be brief.")
-    changed = told(run("apply", "definitions", "--prune", "--yes", *RECORD))
+    changed = told(run("apply", "definitions", "--prune", *RECORD))
     assert {"~ prompt shop.desk@2", "- agent helper@1", "= tool quote@1"} <= set(changed)
     (folder / "price.workflow.yaml").write_text(price().replace("nodes: {}", "nodes: {a: {type: nothing}}"), "utf-8")
     (folder / "north" / "shop.desk.prompt.md").write_text("Be late.")

@@ -529,7 +529,8 @@ class Run:
 
     def tell(self, event: Event) -> None:
         """Tell those who watch the run."""
-        self.begin()
+        if not self._has_begun:
+            self.begin()
         if self.context.emit is not None:
             self.context.emit(event)
 

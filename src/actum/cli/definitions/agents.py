@@ -17,7 +17,7 @@ from ...compose.mistakes import meant
 from ...compose.settings import Settings, choose_agent, shown_settings, table_of
 from ...core.errors import ActumError, UnknownName
 from ...core.json import Json
-from ...core.language.sentence import Sentence
+from ...core.language.sentence import names_or_none
 from ...core.stored.definitions import DefinitionDraft, Publication
 from ...journal.memory import MemoryJournal
 from ...server.api.published import AGENT_OPERATIONS, AGENTS
@@ -157,7 +157,7 @@ def _refuse(settings: Settings, name: str, published: Sequence[str]) -> NoReturn
     raise UnknownName(
         "there is no agent {name!r}; of the settings there are: {known}; published are: {published}{meant}",
         name=name,
-        known=", ".join(settings.agents) or Sentence("none"),
+        known=names_or_none(settings.agents),
         published=", ".join(published),
         meant=meant(name, [*settings.agents, *(each.partition("@")[0] for each in published)]),
     )

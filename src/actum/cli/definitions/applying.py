@@ -60,7 +60,8 @@ def apply(
                 assert isinstance(told, DefinitionsApplied)
                 return told
 
-            if prune and not (dry_run or yes) and not _agreed(terminal, await applied(dry_run=True)):
+            is_unsure = terminal.person or not given  # a folder that is empty, perhaps by mistake
+            if prune and is_unsure and not (dry_run or yes) and not _agreed(terminal, await applied(dry_run=True)):
                 return None
             return await applied(dry_run=dry_run)
 

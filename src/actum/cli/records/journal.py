@@ -61,7 +61,7 @@ add_commands(app, COMPARING, {"compareRuns": branch.show_comparison}, beside=RUN
 
 PAYLOAD_MAX = 400
 SHOWN = 10
-"""So many of the runs to forget are shown to the person who is asked."""
+"""The number of runs to forget that are shown to the person who is asked."""
 
 
 @app.command("show")
