@@ -184,7 +184,8 @@ COMMANDS: Mapping[str, KnownCommand] = {
             ),
             "versions": "List the publications of an agent, the latest first.",
             "diff": "Show what differs between two versions of an agent, field by field.",
-            "list": "List the agents, with who may use them. Exit code 1 when one of them can not be built.",
+            "list": "List the agents of the settings and the published ones, with who may use them. Exit code 1 when an "
+            "agent of the settings can not be built.",
             "show": "Show one agent: its settings, and the digest of each part. Secrets are hidden.",
         },
     ),

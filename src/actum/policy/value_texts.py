@@ -23,7 +23,7 @@ from .origins import written
 INSIDE_MIN = 4
 """A text of fewer characters, as it is compared, is looked for as a whole value, and not inside of other texts."""
 PART_MIN = 20
-"""A beginning of a value with so many characters stands for the value."""
+"""A beginning of a value with this number of characters stands for the value."""
 BEGINNINGS_MAX = 100
 """Of more beginnings a pattern is slower than a look at each place of a text."""
 _GAP = re.compile(r"(?<=[0-9])[\s.,'’_/-](?=[0-9])|(?<=\s)\s+")
