@@ -184,9 +184,10 @@ COMMANDS: Mapping[str, KnownCommand] = {
             ),
             "versions": "List the publications of an agent, the latest first.",
             "diff": "Show what differs between two versions of an agent, field by field.",
-            "list": "List the agents of the settings and the published ones, with who may use them. Exit code 1 when an "
-            "agent of the settings can not be built.",
-            "show": "Show one agent: its settings, and the digest of each part. Secrets are hidden.",
+            "list": "List the agents of the settings and the published ones, with who may use them. Exit code 1 when "
+            "an agent of the settings can not be built.",
+            "show": "Show one agent of the settings, with the digest of each part; or the text of a published one. "
+            "Secrets are hidden.",
         },
     ),
     "runs": KnownCommand(
