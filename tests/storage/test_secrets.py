@@ -12,6 +12,7 @@ import pytest
 
 from actum import Agent, Answer, Context, ToolCall, tool
 from actum.call.asking.inbox import answer_pending, inbox
+from actum.call.plan import idempotency_key
 from actum.core.errors import JournalError
 from actum.core.event import Event, RunResult
 from actum.core.interfaces import Journal
@@ -22,6 +23,7 @@ from actum.core.run.record import CallRefused, Ended, Intended, ModelReplied, Re
 from actum.journal.audit import audit
 from actum.journal.export import check_journal, entry_line
 from actum.journal.memory import MemoryJournal
+from actum.journal.recording import CallRef
 from actum.journal.secrets import copied
 from actum.runs.options import RunOptions
 from actum.runs.runner import Runner
@@ -232,15 +234,18 @@ async def test_a_call_that_a_person_asks_for_directly_hides_its_secrets_in_the_l
 
 async def test_no_digest_on_record_is_made_of_the_value() -> None:
     """A short password could be guessed from a digest over words that are known but for the password."""
-    digests = set[str]()
+    digests, keys = set[str](), 0
     for value in ("1111", "2222"):
         model = ScriptedModel([Reply((ToolCall("1", "login", {"user": "ann", "password": value}),)), "Done."])
         journal = MemoryJournal()
         await Agent(model, [Desk(approval=False).login], journal=journal).run("Log in", run_id="r")
         records = [entry.record for entry in await journal.read("r")]
         digests |= {record.intention for record in records if isinstance(record, ModelReplied)}
-        digests |= {record.key for record in records if isinstance(record, Intended)}
-    assert len(digests) == 3  # two questions to the model and one call, alike in both runs
+        (salt,) = (record.salt for record in records if isinstance(record, Started))
+        for made in (record for record in records if isinstance(record, Intended)):
+            shown = ToolCall("1", made.tool, made.arguments)
+            keys += made.key == idempotency_key(f"r{salt}", CallRef(made.cause, made.index), shown)
+    assert (len(digests), keys) == (2, 2)  # two questions to the model, alike in both runs, and a call in each
 
 
 async def test_a_branch_has_secret_values_of_its_own(store: Store) -> None:

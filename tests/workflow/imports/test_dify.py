@@ -387,7 +387,7 @@ def test_a_webhook_of_dify_becomes_a_trigger_whose_body_brings_the_inputs() -> N
     assert found.with_ == {
         "q": "${event.data.q}",
         "n": "${event.data.n?}",
-        'a "b" ${x}': '${event.data["a b ${x}"]}',
+        'a "b" ${x}': {"cel": 'event.data["a \\"b\\" ${x}"]'},
     }
     said = {line.field: line.status for line in imported.report.of("trigger_webhook_1")}
     assert (said["method"], said["params[0].name"], said["status_code"]) == ("open", "open", "near")

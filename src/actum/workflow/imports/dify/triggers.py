@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 
 from ....core.json import Json, JsonObject
-from ..ref import IDENTIFIER
+from ..ref import IDENTIFIER, cel_literal
 from ..report import FieldReader, ImportNotes
 from .graph import STARTS, DifyGraph, DifyNode
 from .references import References
 
+_IN_REFERENCE = re.compile(r"""[^"\\${}]+""")
+"""The names of fields that a reference can have between quotation marks."""
 _CRON = re.compile(r"[0-9A-Za-z*/,#-]+( +[0-9A-Za-z*/,#-]+){4}")
 _ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
 _TIME = re.compile(r"(\d{1,2}):(\d{2}) *([AaPp][Mm])?")
@@ -45,7 +47,10 @@ def webhook(node: DifyNode, references: References, notes: ImportNotes) -> None:
             known = references.new_input(name, dict(TYPES.get(type_, {})), required=required)
             references.input_names[(node.id, name)] = known
             references.input_types[known] = type_
-            given[known] = f"${{event.data{_step(name)}{'' if required else '?'}}}"
+            if (value := _of_event(name, required=required)) is None:
+                each.open("name", f"write by hand into [triggers.{node.name}] where the input `{known}` comes from")
+            else:
+                given[known] = value
             if field != "body":
                 each.open("name", "a webhook here knows the body alone: let the sender write this value into the body")
     table: JsonObject = {"with": given} if given else {}
@@ -78,8 +83,16 @@ def several(graph: DifyGraph, references: References) -> None:
             node.data.lost("", "this start begins other nodes than another start: here each start begins them all")
 
 
-def _step(name: str) -> str:
-    return f".{name}" if IDENTIFIER.fullmatch(name) else '["' + name.replace('"', "") + '"]'
+def _of_event(name: str, *, required: bool) -> Json:
+    """The value of a field in the body of a webhook; None where no reference can name the field.
+
+    >>> _of_event("q", required=False), _of_event("a b", required=True), _of_event('"a"', required=True)
+    ('${event.data.q?}', '${event.data["a b"]}', {'cel': 'event.data["\\\\"a\\\\""]'})
+    """
+    if not _IN_REFERENCE.fullmatch(name):
+        return {"cel": f"event.data[{cel_literal(name)}]"} if required else None
+    step = f".{name}" if IDENTIFIER.fullmatch(name) else f'["{name}"]'
+    return f"${{event.data{step}{'' if required else '?'}}}"
 
 
 def schedule(node: DifyNode, notes: ImportNotes) -> None:
