@@ -132,6 +132,15 @@ def test_mistakes_in_settings_agents_and_keys_are_told_in_chinese(process: Proce
     refused = process("run", "x", **environment).stderr
     assert "第 1 行：没有 `modl` 这一项。是不是 `model`？" in refused
     assert refused.endswith("（还有 1 处：`actum config check`）\n")
+    settings.write_text('[limits]\nsteps = "x"\n', "utf-8")
+    assert process("config", "check", **environment).stderr.endswith(
+        "actum.toml 第 2 行：`limits.steps`：应为整数，不是文本\n"
+    )
+    settings.write_text('[triggers.x]\nworkflow = "nope"\nmandate = {calls = [], z = 1}\n', "utf-8")
+    assert (
+        "第 3 行：[triggers.x] mandate：这不是授权：没有 `z` 这一项\n"
+        in process("config", "check", **environment).stderr
+    )
     settings.write_text('[agents.crm]\ndescription = "客户"\nusers = ["ann", "bob"]\n', "utf-8")
     assert process("agents", "show", "crmm", **environment).stderr == (
         "actum: 没有智能体 'crmm'（是不是 `crm`？）；现有：crm\n"

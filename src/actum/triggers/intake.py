@@ -336,7 +336,7 @@ def check_trigger(name: str, table: TriggerTable) -> None:
         try:
             check()
         except UsageError as error:
-            raise UsageError("{where} {key}: {why}", where=where, key=key, why=error) from None
+            raise UsageError("[triggers.{name}] {key}: {why}", name=name, key=key, why=error) from None
     _check_numbers(where, table)
 
 
