@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.web import listening
 
 from .conftest import Studio, Watched, studio_in
+from .session import Held
 from .speaking import SpeakingApi
 
 pytestmark = pytest.mark.row("F2")
@@ -68,23 +69,33 @@ async def test_a_server_that_is_killed_while_a_model_speaks_is_gone_on_with_when
         place = f"127.0.0.1:{free.getsockname()[1]}"
     with studio_in(tmp_path, place) as studio:
         page = await watched.page(browser, studio, "en-GB")
+        marks = await Held.at(page, "/assets/markdown-")
         await page.goto(studio.url)
         await ask(page, "Tell me a story")
-        await api.say("Once upon ")
-        await expect(page.locator(".writing[aria-busy=true]")).to_have_text("Once upon")
+        await api.say("*Once* upon ")
+        await expect(page.locator(".writing[aria-busy=true]")).to_have_text("*Once* upon")
+        await marks.has_come()
+        other = await page.context.new_page()
+        await other.goto(studio.url.partition("#")[0])
+        await expect(other.get_by_role("textbox", name="Message")).to_be_visible()
         await page.get_by_role("textbox", name="Message").fill("And then?")
         studio.kill()
+        marks.let.set()
         await expect(page.get_by_role("status").filter(has_text=LOST)).to_be_visible()
+        await other.get_by_role("link", name="Runs").click()  # a page that was not loaded yet
     with studio_in(tmp_path, place):
         await expect(page.get_by_role("status").filter(has_text=LOST)).to_have_count(0)
         await expect(page.get_by_role("textbox", name="Message")).to_have_value("And then?")
         await expect(page.locator(".writing[aria-busy=true]")).to_have_count(0)
         await api.say("a time.", None)
         await page.get_by_role("button", name="Resume").click()
-        await expect(page.get_by_role("log")).to_contain_text("Once upon a time.")
+        await expect(page.get_by_role("log")).to_contain_text("*Once* upon a time.")
         await expect(page.get_by_role("button", name="Resume")).to_have_count(0)
         await expect(page.get_by_role("log").get_by_text("Tell me a story")).to_have_count(1)
         assert len(api.bodies) == 2
+        await expect(other.get_by_role("heading", name="Runs")).to_be_visible()
+        await other.get_by_role("link", name="Tell me a story").click()
+        await expect(other.locator(".said em")).to_have_text("Once")
     lost = [error for error in watched.errors if "ERR_" in error]
     assert lost  # the browser says of itself that a server is away
     watched.errors[:] = [error for error in watched.errors if error not in lost]

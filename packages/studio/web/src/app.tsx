@@ -15,6 +15,7 @@ import { useEffect, useReducer, useRef } from "react";
 
 import { ask, isProblem } from "./core/api";
 import { answeredBy, useApprovals } from "./core/approvals";
+import { chunk } from "./core/chunk";
 import { useConnection, useFeed } from "./core/follow";
 import { usePreferences, useText } from "./core/language";
 import type { Page } from "./core/page";
@@ -241,9 +242,9 @@ function Missing() {
   return <p>{useText(COMMON)("gone")}</p>;
 }
 
-/** A page that broke says so, and can be tried again; the others go on. */
-function Broken({ error, reset }: { error: unknown; reset: () => void }) {
-  return <Failure error={error} onRetry={reset} />;
+/** A page that broke says so, and can be tried again, which a browser does with a failed import only from anew; the others go on. */
+function Broken({ error }: { error: unknown }) {
+  return <Failure error={error} onRetry={() => location.reload()} />;
 }
 
 const root = createRootRoute({ component: Frame, notFoundComponent: Missing });
@@ -255,7 +256,7 @@ const start = createRoute({
   },
 });
 const routes = PAGES.map((page) =>
-  createRoute({ getParentRoute: () => root, path: page.path, component: lazyRouteComponent(page.load) }),
+  createRoute({ getParentRoute: () => root, path: page.path, component: lazyRouteComponent(() => chunk(page.load)) }),
 );
 const router = createRouter({ routeTree: root.addChildren([start, ...routes]), basepath: "/studio", defaultErrorComponent: Broken });
 

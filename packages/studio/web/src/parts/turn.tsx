@@ -1,5 +1,5 @@
 // One question with its calls and its answer: the same in the chat and on the page of a run.
-import { Component, lazy, Suspense, useDeferredValue, type ReactNode } from "react";
+import { Component, lazy, Suspense, useDeferredValue, type ComponentType, type ReactNode } from "react";
 
 import { useEnded } from "../core/ended";
 import { dictionary, useText } from "../core/language";
@@ -12,7 +12,7 @@ import { Together, turns } from "./together";
 import { StateText } from "./values";
 import { Waiting } from "./waiting";
 
-const Markdown = lazy(() => import("./markdown"));
+const Markdown = lazy<ComponentType<{ text: string }>>(() => import("./markdown").catch(() => ({ default: Plain }))); // where the server is away
 
 const TEXTS = dictionary({ reason: "Reason: {reason}", writing: "writing…" }, { reason: "原因：{reason}", writing: "正在输入…" });
 
@@ -61,13 +61,17 @@ export function TurnView({ turn, approvals }: { turn: Turn; approvals: Approval[
 function Said({ text }: { text: string }) {
   return (
     <div className="said">
-      <Otherwise shown={<p className="plain">{told(text)}</p>}>
-        <Suspense fallback={<p className="plain">{told(text)}</p>}>
+      <Otherwise shown={<Plain text={text} />}>
+        <Suspense fallback={<Plain text={text} />}>
           <Markdown text={text} />
         </Suspense>
       </Otherwise>
     </div>
   );
+}
+
+function Plain({ text }: { text: string }) {
+  return <p className="plain">{told(text)}</p>;
 }
 
 /** Shows something else where its content can not be shown: a text that breaks the reader of Markdown breaks no page. */

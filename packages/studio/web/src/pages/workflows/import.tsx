@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { ask } from "../../core/api";
+import { chunk } from "../../core/chunk";
 import { base64Of } from "../../core/file";
 import type { ReportLine } from "../../core/flow/report";
 import { useText } from "../../core/language";
@@ -59,7 +60,7 @@ function Report({ imported }: { imported: Imported }) {
   const lines = imported.lines as (ReportLine & { title: string })[]; // whose statuses are these three
   const create = usePress({
     mutationFn: async () => {
-      const { withReport } = await import("../../core/flow/report"); // reads YAML, which no other list needs
+      const { withReport } = await chunk(() => import("../../core/flow/report")); // reads YAML, which no other list needs
       const text = withReport(imported.text, name, lines);
       return ask<Draft>("POST", `/v1/workflows/${encodeURIComponent(name)}/draft`, { body: { text, revision: 0 } });
     },

@@ -6,6 +6,7 @@ import { parse, stringify } from "yaml";
 
 import { useBuilds } from "../../app";
 import { ask, orNull } from "../../core/api";
+import { chunk } from "../../core/chunk";
 import { copied, type Flow, flowOf, moved, nameOf, parentOf, pasted, whyNotDrawn, withEdge, within, withoutEdge, withoutNodes, withPlaces } from "../../core/flow/document";
 import { boxes, placeOf } from "../../core/flow/layout";
 import { conflicts, merged } from "../../core/flow/merge";
@@ -31,8 +32,8 @@ import { TEXTS } from "./texts";
 import { Runs, RunShown, type Shown, StartRun, useShown } from "./trial";
 
 const MERGING = { merged, conflicts };
-const Asked = lazy(() => import("./asking"));
-const Source = lazy(() => import("./source"));
+const Asked = lazy(() => chunk(() => import("./asking")));
+const Source = lazy(() => chunk(() => import("./source")));
 
 export default function WorkflowPage({ name }: { name: string }) {
   const say = useText(TEXTS);

@@ -1,9 +1,10 @@
 // The workflows that a person may run: a list with search, a new one by its name, and one workflow in full.
-import { Link, useParams } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { lazyRouteComponent, Link, useParams } from "@tanstack/react-router";
+import { Suspense, useState } from "react";
 
 import { useBuilds } from "../../app";
 import { ask } from "../../core/api";
+import { chunk } from "../../core/chunk";
 import { newWorkflow, type Template, TEMPLATES } from "../../core/flow/templates";
 import { useText } from "../../core/language";
 import { brief, told } from "../../core/shown";
@@ -16,7 +17,7 @@ import { Import } from "./import";
 import { page } from "./page";
 import { TEXTS } from "./texts";
 
-const WorkflowPage = lazy(() => import("./workflow"));
+const WorkflowPage = lazyRouteComponent(() => chunk(() => import("./workflow")));
 
 export default function WorkflowsOrWorkflow() {
   const { workflow } = useParams({ strict: false }) as { workflow?: string };
