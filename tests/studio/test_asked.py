@@ -18,7 +18,7 @@ from actum.testing import FakeClock
 from tests.web import listening
 
 from .conftest import Studio, Watched, environment, studio_in
-from .session import api, runs
+from .session import Held, api, runs
 
 pytestmark = pytest.mark.row("F2")
 
@@ -162,7 +162,17 @@ async def test_what_was_asked_six_weeks_ago_is_done_once_and_a_changed_agent_goe
         await expect(alert).to_contain_text("The answer is on record, and the run does not go on: run ")
         await expect(alert).to_contain_text("is of another version of the agent 'desk'")
         await page.get_by_role("link", name="Open the run").click()
-        await page.get_by_role("button", name="Resume").click()
+        resume = page.get_by_role("button", name="Resume")
+        held = await Held.at(page, "/resume$")
+        await resume.click()
+        await held.has_come()
+        (run,) = await runs(page, "agent=desk")
+        journal = SQLiteJournal(journal_path(settings, variables))
+        async with journal.claim(str(run["id"])):  # as the server holds the run while it tries to go on
+            await api(page, "POST", "/v1/tools/pay/call", {"arguments": {"to": "Ada", "amount": 1}})  # news: the page asks
+            await expect(resume).to_have_count(0)
+        await journal.close()
+        held.let.set()
         await page.get_by_role("button", name="Go on with the agent as it is now").click()
         await expect(page.get_by_text("done", exact=True).first).to_be_visible()
         for name, to in (("till", "Ada"), ("desk", "Bob")):

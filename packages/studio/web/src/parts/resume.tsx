@@ -11,13 +11,15 @@ const TEXTS = dictionary(
   { resume: "继续", accept: "用现在的智能体继续" },
 );
 
-export function Resume({ run }: { run: string }) {
+/** It stays where it is while the run is not `isInterrupted`: an attempt to go on is such a while, and its error is to be seen. */
+export function Resume({ run, isInterrupted }: { run: string; isInterrupted: boolean }) {
   const say = useText(TEXTS);
   const known = useQueryClient();
   const resume = usePress({
     mutationFn: (accept: boolean) => ask("POST", `/v1/runs/${encodeURIComponent(run)}/resume`, { body: { accept } }),
     onSettled: () => Promise.all(["run", "runs of"].map((each) => known.invalidateQueries({ queryKey: [each] }))),
   });
+  if (!isInterrupted) return null;
   return (
     <>
       <button type="button" className="primary" aria-disabled={resume.isPending} onClick={() => resume.mutate(false)}>

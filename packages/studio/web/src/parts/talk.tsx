@@ -58,7 +58,7 @@ export function TurnOfRun({ run, before = [], onAsk, isChat = false }: { run: Ru
         <TurnView turn={found} approvals={approvals} />
       </CitedContext>
       <div className="buttons after">
-        {onAsk && run.status === "interrupted" && <Resume run={run.id} />}
+        {onAsk && <Resume run={run.id} isInterrupted={run.status === "interrupted"} />}
         {onAsk && found.isOver && found.status !== "done" && (
           <button type="button" onClick={() => onAsk({ text: run.question, branch: "" })}>
             {say("again")}

@@ -111,7 +111,7 @@ export function RunPage({ run }: { run: string }) {
             <button type="button" onClick={() => save.mutate()}>
               {say("export")}
             </button>
-            {found.status === "interrupted" && <Resume run={run} />}
+            <Resume run={run} isInterrupted={found.status === "interrupted"} />
           </div>
           {isBranching && <Branch run={found} entries={followed.entries} />}
           {[cancel.error, save.error].filter(Boolean).map((error, place) => (
