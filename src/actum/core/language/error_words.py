@@ -7,6 +7,7 @@ own words, a person's reason, what is wrong with each argument.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import ceil
 
 from ..call import Failure, Problem
@@ -51,7 +52,7 @@ def told(failure: Failure, language: Language = "en") -> str:
     'Too many requests in a short time. Try again in 12 s.'
     """
     parts: list[Sentence | str] = [Sentence(SENTENCES.get(failure.code, SENTENCES["tool_error"]))]
-    parts += [_told_problem(problem, language) for problem in failure.problems]
+    parts += [_words_of(problem) for problem in failure.problems]
     if failure.code in _OWN_WORDS and failure.message:
         parts.append(failure.message)
     if failure.retry_after is not None:
@@ -66,10 +67,25 @@ def _seconds(seconds: float) -> str:
     return f"{ceil(seconds)}" if seconds >= 1 else f"{max(0.1, seconds):.1f}"
 
 
-def _told_problem(problem: Problem, language: Language) -> Sentence:
-    path, expected = problem.path or "…", in_language(problem.expected, language, "expected")
+def problem_words(problems: Sequence[Problem]) -> Sentence:
+    """What people are told of arguments that do not fit, in one sentence for each problem.
+
+    >>> str(problem_words([Problem("n", "type", "an integer", '"x"'), Problem("to", "required", "a string", "")]))
+    'n: expected an integer, not "x". to: is missing (a string).'
+    """
+    first, *more = map(_words_of, problems)
+    for each in more:
+        first = Sentence("{first_why} {more_why}", first_why=first, more_why=each)
+    return first
+
+
+def _words_of(problem: Problem) -> Sentence:
+    path, expected = problem.path or "…", problem.expected
     if problem.rule == "required" or not problem.received:
-        return Sentence("{path}: is missing ({expected}).", path=path, expected=expected)
+        return Sentence("{path}: is missing ({expected_detail}).", path=path, expected_detail=expected)
     return Sentence(
-        "{path}: expected {expected}, not {received}.", path=path, expected=expected, received=problem.received
+        "{path}: expected {expected_detail}, not {received}.",
+        path=path,
+        expected_detail=expected,
+        received=problem.received,
     )

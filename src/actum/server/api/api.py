@@ -21,10 +21,11 @@ import msgspec
 from msgspec import Struct
 
 from ...agents.agent import Agent
-from ...core.errors import Busy, InvalidArguments, JournalError, UnknownName, UsageError, tell_problem
+from ...core.errors import Busy, InvalidArguments, JournalError, UnknownName, UsageError
 from ...core.event import RunResult
 from ...core.identity import Identity, Usable
 from ...core.interfaces import Clock, Journal
+from ...core.language.error_words import problem_words
 from ...core.message import UserMessage
 from ...core.policy import Facts
 from ...core.run.ids import new_id
@@ -400,8 +401,13 @@ class Api:
         try:
             agent.model.inputs_of(question.text)
         except InvalidArguments as error:
-            told = "; ".join(map(tell_problem, error.problems))
-            raise Refusal(422, "inputs", "The message does not fit: {why}", problems=error.problems, why=told) from None
+            raise Refusal(
+                422,
+                "inputs",
+                "The message does not fit: {why}",
+                problems=error.problems,
+                why=problem_words(error.problems) if error.problems else error,
+            ) from None
 
     async def agent_names(self, who: Identity) -> list[str]:
         """The names of the agents that a caller may use: those of the settings first."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from msgspec import UNSET, Struct
 
 from ...core.call import Effect, Failure, Problem, ToolCall, ToolResult
-from ...core.errors import tell_problem
 from ...core.json import Json, JsonObject
+from ...core.language.error_words import problem_words
+from ...core.language.sentence import Sentence
 from ...features.refusal import Refusal
 from ...runs.caller_access import ACCESS_REVOKED
 
@@ -82,9 +83,9 @@ def call_refusal(error: Failure, run_id: str) -> Refusal | None:
         case "permission_denied":
             return Refusal(403, error.code, error.message, run=run_id, effect=error.effect)
         case "invalid_arguments":
-            told = "; ".join(map(tell_problem, error.problems)) or error.message
-            words = f"The arguments do not fit: {told}"
-            return Refusal(422, error.code, words, problems=error.problems, run=run_id, effect=error.effect)
+            why = problem_words(error.problems) if error.problems else error.message
+            told = Sentence("The arguments do not fit: {why}", why=why)
+            return Refusal(422, error.code, told, problems=error.problems, run=run_id, effect=error.effect)
         case "rate_limited" if error.limit:  # a limit of ours; the limit of a tool's service is an outcome
             wait_s = error.retry_after or 1.0
             return Refusal(429, error.code, error.message, run=run_id, effect=error.effect, retry_after=wait_s)

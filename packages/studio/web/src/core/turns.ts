@@ -110,7 +110,7 @@ export function turn(entries: readonly RunEvent[]): Turn {
       case "call_completed": {
         const call = called(entry);
         const error = entry.error ?? null;
-        const state: State = error ? (OVER[error.code] ?? (entry.type === "call_refused" ? "denied" : "failed")) : "done";
+        const state: State = error ? (OVER[error.code] ?? "failed") : "done";
         Object.assign(call, { state, error, result: entry.result, ended: entry.at, rule: entry.rule || call.rule });
         break;
       }

@@ -1,10 +1,10 @@
 // A tool call as a card: what was called with what, why it was allowed, and what came of it.
-import { useEnded } from "../core/ended";
 import { dictionary, useText } from "../core/language";
 import { useOwn } from "../core/own";
 import { span, told } from "../core/shown";
 import type { Call } from "../core/turns";
 import type { Approval } from "../core/types";
+import { Failed } from "./failed";
 import { Arguments, StateText, Value } from "./values";
 import { Waiting } from "./waiting";
 
@@ -13,7 +13,6 @@ const TEXTS = dictionary(
     card: "Tool call: {tool}",
     attempt: "attempt {attempt}",
     result: "Result",
-    error: "Error: {kind}",
     rule: "Rule: {rule}",
     version: "version {version}",
     approve: "approved by {who}",
@@ -24,7 +23,6 @@ const TEXTS = dictionary(
     card: "工具调用：{tool}",
     attempt: "第 {attempt} 次尝试",
     result: "结果",
-    error: "错误：{kind}",
     rule: "规则：{rule}",
     version: "版本 {version}",
     approve: "由 {who} 批准",
@@ -39,7 +37,6 @@ const SHORT = 300;
 export function CallCard({ call, approval }: { call: Call; approval?: Approval | undefined }) {
   const say = useText(TEXTS);
   const own = useOwn();
-  const ended = useEnded();
   const name = told(call.tool);
   const notes = [
     call.rule && say("rule", { rule: own(call.rule) }),
@@ -55,10 +52,7 @@ export function CallCard({ call, approval }: { call: Call; approval?: Approval |
       </h3>
       {approval ? <Waiting approval={approval} isNamed /> : <Arguments values={call.arguments} origins={call.origins} />}
       {call.error ? (
-        <details open>
-          <summary>{say("error", { kind: ended(call.error.code) })}</summary>
-          <Value value={call.error.message} />
-        </details>
+        <Failed error={call.error} />
       ) : (
         call.ended > 0 && (
           <details open={told(call.result).length <= SHORT}>

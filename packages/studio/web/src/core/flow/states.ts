@@ -1,6 +1,7 @@
 // How the nodes of a workflow stand in a run.
 import type { Span, Timeline } from "../spans";
 import type { State } from "../texts";
+import type { CallFailure } from "../types";
 
 export interface NodeState {
   state: State;
@@ -11,7 +12,7 @@ export interface NodeState {
   /** What went in and what came out, where the run has it. */
   given: Record<string, unknown> | undefined;
   came: unknown;
-  error: string;
+  error: Pick<CallFailure, "code" | "message"> | undefined;
 }
 
 const WAITS: readonly Span["kind"][] = ["question", "call"];
@@ -40,11 +41,11 @@ export function nodeStates(timeline: Timeline, isOver: boolean, nodes: readonly 
       passes: (found.get(path)?.passes ?? 0) + 1,
       given: call?.arguments ?? span.arguments ?? undefined,
       came: call ? call.result : span.result,
-      error: call?.error?.message ?? span.text ?? "",
+      error: call?.error ?? (span.text ? { code: span.code ?? "", message: span.text } : undefined),
     });
   }
   if (isOver) {
-    const skipped: NodeState = { state: "skipped", attempt: 1, took: undefined, passes: 0, given: undefined, came: undefined, error: "" };
+    const skipped: NodeState = { state: "skipped", attempt: 1, took: undefined, passes: 0, given: undefined, came: undefined, error: undefined };
     for (const { path, type } of nodes) if (!found.has(path) && type !== "note") found.set(path, skipped);
   }
   return found;

@@ -4,12 +4,12 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 
 import { ask } from "../../core/api";
-import { useEnded } from "../../core/ended";
 import { dictionary, useText } from "../../core/language";
 import { useOwn } from "../../core/own";
 import { span as seconds, told } from "../../core/shown";
 import { bar, rows, zoomed, type Span, type Timeline, type View } from "../../core/spans";
 import type { State } from "../../core/texts";
+import { Failed } from "../../parts/failed";
 import { Asked } from "../../parts/failure";
 import { Arguments, StateText, Value } from "../../parts/values";
 
@@ -182,7 +182,6 @@ function Bar({ span, view }: { span: Span; view: View }) {
 function Detail({ span }: { span: Span }) {
   const say = useText(TEXTS);
   const own = useOwn();
-  const ended = useEnded();
   const isBare = !span.rule && !span.by && !span.text && !span.arguments && !span.error && span.result == null && !span.run;
   if (isBare) return null;
   return (
@@ -190,14 +189,10 @@ function Detail({ span }: { span: Span }) {
       <h3>{nameOf(span, say)}</h3>
       {span.rule && <p>{say("rule", { rule: own(span.rule) })}</p>}
       {span.by && <p>{say("by", { by: told(span.by) })}</p>}
-      {span.code && <p>{ended(span.code)}</p>}
-      {span.text && <Value value={own(span.text)} />}
+      {span.code ? <Failed error={{ code: span.code, message: span.text ?? "" }} /> : span.text && <Value value={own(span.text)} />}
       {span.arguments && <Arguments values={span.arguments} />}
       {span.error ? (
-        <>
-          <p>{ended(span.error.code)}</p>
-          <Value value={span.error.message} />
-        </>
+        <Failed error={span.error} />
       ) : (
         span.result != null && <Value value={span.result} />
       )}

@@ -15,6 +15,7 @@ import { turn } from "../../core/turns";
 import type { CallAnswer, CallWaits, ToolSchema } from "../../core/types";
 import { DraftState, InUse, Release, Shadowed, showLine, Source } from "../../parts/definition";
 import { useDraft, type Writing } from "../../parts/draft";
+import { Failed } from "../../parts/failed";
 import { Failure } from "../../parts/failure";
 import { Form, read, type FormSchema, type Values } from "../../parts/form";
 import { usePress } from "../../parts/press";
@@ -120,7 +121,7 @@ function Outcome({ came }: { came: CallAnswer | CallWaits }) {
         (came.error ? (
           <>
             <StateText state="failed" />
-            <Value value={came.error.message} />
+            <Failed error={came.error} />
           </>
         ) : (
           <>

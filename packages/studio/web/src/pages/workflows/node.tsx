@@ -10,6 +10,7 @@ import { type FieldSchema, isObject, typeOf } from "../../core/flow/types";
 import { useText } from "../../core/language";
 import { told } from "../../core/shown";
 import type { Agent, Tool, ToolSchema, WorkflowLine } from "../../core/types";
+import { Failed } from "../../parts/failed";
 import { useModels } from "../../parts/models";
 import { StateText, Value } from "../../parts/values";
 import type { Editing } from "./editing";
@@ -126,7 +127,7 @@ function Came({ state }: { state: NodeState }) {
   const say = useText(TEXTS);
   return (
     <>
-      {state.error && <p className="failure">{told(state.error)}</p>}
+      {state.error && <Failed error={state.error} />}
       {state.given !== undefined && (
         <section aria-label={say("given")}>
           <h3>{say("given")}</h3>
