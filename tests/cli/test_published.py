@@ -133,6 +133,29 @@ def test_mistakes_are_told_and_change_nothing(run: Run, desk: Path) -> None:
     assert told(run("workflow", "run", "./desk", "a=1", "--tools", "tools.py", *RECORD)) == '{"sum":2}'
 
 
+def test_workflows_of_the_settings_are_listed_shown_and_compared_too(run: Run, desk: Path) -> None:
+    (desk / "price.yaml").write_text(DESK.replace("name: desk", "name: price"), "utf-8")
+    (desk / "actum.toml").write_text(
+        'tools = ["tools.py"]\n[workflows.price]\nfile = "price.yaml"\n[workflows.lost]\nfile = "lost.yaml"\n', "utf-8"
+    )
+    assert told(run("workflow", "show", "price")) == DESK.replace("name: desk", "name: price").strip()
+    assert json.loads(told(run("workflow", "show", "price", "--json")))["file"] == "price.yaml"
+    assert not [each for each in desk.rglob("*.db") if "runs" in each.name], "to look makes no journal"
+    told(publish(run))
+    listed = run("workflow", "list", "--json", *RECORD)
+    rows = [(each["name"], each["published"], each.get("file")) for each in json.loads(listed.stdout)]
+    assert rows == [("lost", 0, "lost.yaml"), ("price", 0, "price.yaml"), ("desk", 1, None)]
+    page = run("workflow", "list", *RECORD)
+    assert [line.split()[:2] for line in page.stdout.splitlines()[1:]] == [
+        ["lost", "settings"],
+        ["price", "settings"],
+        ["desk", "desk@1"],
+    ]
+    assert (page.exit_code, "lost of the settings can not be used" in page.stderr) == (1, True)
+    assert told(run("workflow", "diff", "desk", "price", *RECORD)) == '~ field name: "desk" → "price"'
+    assert run("workflow", "show", "lost", *RECORD).exit_code == 2
+
+
 def test_the_work_of_somebody_else_on_the_draft_is_not_overwritten_unseen(run: Run, desk: Path) -> None:
     assert told(publish(run, "desk.workflow.yaml", "--tenant", "north")) == "desk@1 is published."
 

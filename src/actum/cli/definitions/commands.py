@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
@@ -18,7 +18,7 @@ from ...compose.administration import open_application
 from ...compose.settings import Settings
 from ...core.definition import BadText, DefinitionChange, TextProblem
 from ...core.errors import UsageError
-from ...core.json import Json, dumps
+from ...core.json import Json, JsonObject, dumps
 from ...core.stored.definitions import (
     DefinitionDraft,
     Definitions,
@@ -38,7 +38,7 @@ from ...server.api.definitions.bodies import DefinitionChecked, DefinitionPublis
 from ...server.api.definitions.operations import named_text, published_text
 from ...server.api.definitions.references import used_by
 from .. import loading, options
-from ..exit_codes import DONE
+from ..exit_codes import DONE, FAILED
 from ..language import language, tr
 from ..operated import Operated, add_commands, say
 from ..options import JournalFlag, JsonFlag, McpFlag, ToolsFlag
@@ -78,15 +78,30 @@ async def found_in(source: str, kind: str, definitions: Definitions, tenant: str
     return publication
 
 
-def add_definition_commands(app: typer.Typer, kind: DefinitionKind, operations: Sequence[Operation]) -> None:
+FilesOfSettings = Callable[[Settings], Mapping[str, str]]
+"""The files of the definitions that stand in the settings, each by its name."""
+
+
+def no_files(settings: Settings) -> Mapping[str, str]:
+    """The files of a kind that the settings do not know."""
+    return {}
+
+
+def add_definition_commands(
+    app: typer.Typer,
+    kind: DefinitionKind,
+    operations: Sequence[Operation],
+    files_of: FilesOfSettings = no_files,
+) -> None:
     """Add the commands of a kind of definitions.
 
     Args:
         app: the group.
         kind: the kind.
         operations: those of the kind.
+        files_of: the definitions of this kind that stand in the settings; `list`, `show` and `diff` know them, too.
     """
-    commands = _DefinitionCommands(kind)
+    commands = _DefinitionCommands(kind, files_of)
     app.command("publish")(commands.publish())
     commands.operated = add_commands(app, operations)
     if kind.is_listed:
@@ -95,11 +110,31 @@ def add_definition_commands(app: typer.Typer, kind: DefinitionKind, operations: 
     app.command("diff")(commands.diff())
 
 
+class _Own(NamedTuple):
+    """A definition of the settings in a list.
+
+    Attributes:
+        name: what it is called.
+        file: where its text is.
+        problem: why it can not be used; None where it can be.
+    """
+
+    name: str
+    file: str
+    problem: UsageError | None
+
+    def told(self) -> JsonObject:
+        """The definition as an item of a list in JSON."""
+        problem: JsonObject = {"problem": str(self.problem)} if self.problem is not None else {}
+        return {"name": self.name, "published": 0, "file": self.file, **problem}
+
+
 class _DefinitionCommands:
     """The commands of one kind that take files, or look at the definitions as they are."""
 
-    def __init__(self, kind: DefinitionKind) -> None:
+    def __init__(self, kind: DefinitionKind, files_of: FilesOfSettings) -> None:
         self._kind = kind
+        self._files_of = files_of
         self.operated = Operated(())
 
     def publish(self) -> Callable[..., int]:
@@ -199,24 +234,27 @@ class _DefinitionCommands:
         assert isinstance(saved, DraftText)
         return name, saved.revision
 
-    def list(self) -> Callable[..., None]:
+    def list(self) -> Callable[..., int]:
         """`list`."""
         kind = self._kind
 
-        def list_names(tenant: TenantNameFlag = "", as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+        def list_names(tenant: TenantNameFlag = "", as_json: JsonFlag = False, journal: JournalFlag = "") -> int:
             settings, terminal = options.read(journal=journal), Terminal()
 
             async def command() -> list[ListedDefinition]:
                 async with options.journal(settings) as opened:
                     return await opened.definitions.names(kind.name, tenant=said(tenant))
 
-            found = asyncio.run(command())
+            files = sorted(self._files_of(settings).items())
+            own = [_Own(name, file, self._problem_in(file)) for name, file in files]
+            found = asyncio.run(command()) if not own or options.has_journal(settings) else []
             if as_json:
-                terminal.json(msgspec.to_builtins(found))
-            elif not found:
+                terminal.json([*map(_Own.told, own), *msgspec.to_builtins(found)])
+            elif not own and not found:
                 terminal.note(tr(kind.empty))
             else:
-                rows = [
+                rows = [(each.name, tr("settings"), "", "", "") for each in own]
+                rows += [
                     (
                         each.name,
                         f"{each.name}@{each.published}" if each.published else "",
@@ -226,10 +264,31 @@ class _DefinitionCommands:
                     )
                     for each in found
                 ]
-                terminal.table("name", "published", "changed draft", "saved", "user", rows=rows)
+                terminal.table("name", "from", "changed draft", "saved", "user", rows=rows)
+                for each in own:
+                    if each.problem is not None:
+                        terminal.error(
+                            "{name} of the settings can not be used: {why}", name=each.name, why=each.problem
+                        )
+            return FAILED if any(each.problem is not None for each in own) else DONE
 
-        list_names.__doc__ = f"List the {kind.plural} that have a draft or are published."
+        list_names.__doc__ = (
+            f"List the {kind.plural} that have a draft or are published."
+            if self._files_of is no_files
+            else f"List the {kind.plural} of the settings, and those that have a draft or are published. Exit code 1 "
+            "when one of the settings can not be used."
+        )
         return list_names
+
+    def _problem_in(self, file: str) -> UsageError | None:
+        """Why the file of a definition can not be used; None where it can be."""
+        try:
+            text = text_in(file, self._kind.name)
+            if self._kind.read is not None:
+                self._kind.read(text)
+        except UsageError as error:
+            return error
+        return None
 
     def show(self) -> Callable[..., None]:
         """`show NAME[@N]`."""
@@ -247,6 +306,15 @@ class _DefinitionCommands:
             journal: JournalFlag = "",
         ) -> None:
             settings, terminal = options.read(journal=journal), Terminal()
+            file = self._files_of(settings).get(said(source))
+            if file is not None:
+                text = text_in(file, kind.name)
+                if as_json:
+                    terminal.json({"kind": kind.name, "name": source, "file": file, "text": text})
+                    return
+                terminal.note("{name} is of the settings, from the file {file}.", name=source, file=file)
+                terminal.text(text.rstrip("\n"))
+                return
 
             async def command() -> DefinitionDraft | Publication:
                 async with options.journal(settings) as opened:
@@ -258,7 +326,9 @@ class _DefinitionCommands:
             else:
                 terminal.text(found.text.rstrip("\n"))
 
-        show.__doc__ = f"Show the text of a published {kind.name}, or of its draft."
+        show.__doc__ = f"Show the text of a published {kind.name}, or of its draft" + (
+            "." if self._files_of is no_files else f"; or of {kind.a_name} of the settings."
+        )
         return show
 
     def diff(self) -> Callable[..., None]:
@@ -289,9 +359,11 @@ class _DefinitionCommands:
             settings, terminal = options.read(journal=journal), Terminal()
             old, other = _compared(old, new, number)
 
+            files = self._files_of(settings)
+
             async def text_at(source: str) -> str:
-                if not is_name(source):
-                    return text_in(source, kind.name)
+                if not is_name(source) or source in files:
+                    return text_in(files.get(source, source), kind.name)
                 async with options.journal(settings) as opened:
                     return (await found_in(source, kind.name, opened.definitions, said(tenant))).text
 

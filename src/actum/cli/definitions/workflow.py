@@ -38,7 +38,12 @@ from .importing import import_workflow
 from .sources import DefinitionTenantFlag, SourceArgument
 
 app = typer.Typer(no_args_is_help=True, help="Carry out workflows, check them, draw them, publish them.")
-add_definition_commands(app, WORKFLOWS, (*KIND_OPERATIONS, *OPERATIONS))
+add_definition_commands(
+    app,
+    WORKFLOWS,
+    (*KIND_OPERATIONS, *OPERATIONS),
+    lambda settings: {name: table.file for name, table in settings.workflows.items()},
+)
 app.command("import")(import_workflow)
 
 _DRAWINGS: Mapping[str, Callable[[Definition], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg}
