@@ -118,7 +118,7 @@ def test_servers_are_definitions_and_no_credential_of_theirs_is_answered() -> No
     server = read_server(item.text)
     assert (item.kind, server.name, server.url) == ("server", "crm", "https://crm.example/mcp")
     assert server.headers == {"Authorization": "Bearer ${secret:crm_authorization}", "x-team": "a"}
-    assert [note.code for note in found.unclear] == ["secret", "operator_only", "text"]
+    assert [note.code for note in found.unclear] == ["secret", "operator_only", "credential"]
     assert "hunter2" not in repr(found)
     document = '{"openapi": "3.1.0", "info": {"title": "Pet Shop"}, "paths": {}}'
     for text, name, field, value in (
@@ -129,6 +129,51 @@ def test_servers_are_definitions_and_no_credential_of_theirs_is_answered() -> No
         (item,) = read_pasted(text).items
         server = read_server(item.text)
         assert (item.kind, server.name, getattr(server, field)) == ("server", name, value)
+
+
+SERVER = {"actum": "server/1", "name": "crm", "url": "https://crm.example/mcp"}
+CREDENTIAL = "sk-hunter2-abcdef-0123456789"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "notes"),
+    [
+        (json.dumps({**SERVER, "headers": {"Authorization": f"Bearer {CREDENTIAL}"}}), ["server"], ["secret"]),
+        (json.dumps({**SERVER, "url": f"https://crm.example/mcp?api_key={CREDENTIAL}"}), [], ["credential"]),
+        (f"https://crm.example/mcp?token={CREDENTIAL}", [], ["credential"]),
+        (f"https://ann:{CREDENTIAL}@crm.example/openapi.json", [], ["credential"]),
+        (f"curl https://ann:{CREDENTIAL}@crm.example/now", ["tool"], ["description", "secret"]),
+        (
+            f"""curl https://crm.example/in --json '{{"who": {{"password": "{CREDENTIAL}"}}, "n": 1}}'""",
+            ["tool"],
+            ["description", "secret"],
+        ),
+        (
+            json.dumps({"nodes": {"a": {"type": "http", "headers": {"X-Token": CREDENTIAL}}}, "name": "w"}),
+            [],
+            ["credential"],
+        ),
+        (f"name: a\ninstructions: The key is {CREDENTIAL}.", [], ["credential"]),
+        (f"API_KEY = '{CREDENTIAL}'\n{PYTHON}".removeprefix("\n"), [], ["text"]),
+        (f"import os\nAPI_KEY = '{CREDENTIAL}'\n{PYTHON}", [], ["credential"]),
+        (json.dumps({"crm": {"url": "https://a.example/mcp", "headers": {"Cookie": CREDENTIAL}}}), [], ["credential"]),
+    ],
+)
+def test_no_credential_of_a_text_is_answered_wherever_it_stands(text: str, kinds: list[str], notes: list[str]) -> None:
+    found = read_pasted(text)
+    assert [item.kind for item in found.items] == kinds
+    assert [note.code for note in found.unclear] == notes
+    assert CREDENTIAL not in repr(found)
+
+
+def test_what_names_a_secret_or_a_parameter_is_no_credential() -> None:
+    for declared in (
+        {**SERVER, "headers": {"Authorization": "Bearer ${secret:crm}"}},
+        {"name": "w", "nodes": {"a": {"type": "http", "headers": {"X-Token": "${secret:crm}"}}}},
+        {"name": "sign_in", "description": "Sign in.", "parameters": {"password": "string"}, "agent": "helper"},
+    ):
+        (item,) = read_pasted(json.dumps(declared)).items
+        assert json.loads(item.text) == declared
 
 
 def test_agents_and_workflows_are_told_apart_and_stay_as_they_are() -> None:

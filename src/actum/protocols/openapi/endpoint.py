@@ -27,6 +27,7 @@ _SECRET_WORD = re.compile(r"(?i)(?<![a-z])(api-?key|key|token|secret|auth|passwo
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?::([a-z]+))?\}")
 _FORM = "application/x-www-form-urlencoded"
+_LOGIN = re.compile(r"(?<=://)[^/@\s]*@")
 _CREDENTIAL_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
@@ -292,10 +293,12 @@ def _data(data: list[str], kind: str) -> tuple[Json, bool]:
 
 
 def without_secrets(url: str, name: str) -> tuple[str, dict[str, str]]:
-    """The address without credentials in its query, and their places."""
+    """The address without credentials in its query and before its host, and their places."""
     head, mark, query = url.partition("?")
     kept: list[str] = []
-    secrets: dict[str, str] = {}
+    bare = _LOGIN.sub("", head)
+    secrets = {} if bare == head else {"basic": f"{name}_login"}
+    head = bare
     for pair in query.split("&") if mark else []:
         said = pair.partition("=")[0]
         if is_credential(said):

@@ -4,7 +4,9 @@
     >>> [(item.kind, item.name) for item in found.items], [(note.code, note.about) for note in found.unclear]
     ([('tool', 'now')], [('description', 'now'), ('example', 'city'), ('secret', 'now_token')])
 
-No credential of the text is in what is read: its place has the name of a secret instead.
+No credential of the text is in what is read: its place has the name of a secret instead. A definition in which it can
+not have one is not read at all. What is not found: a credential that neither its name nor its looks tell, such as one
+in the path of an address, and one in the examples of an OpenAPI document.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
@@ -20,12 +23,15 @@ from msgspec import Struct, structs
 from ...core.definition import BadText
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject, dumps
+from ...core.secrets.redaction import DEFAULT_REDACTION, LOOKING
 from ...protocols.definition_text import read_any_text
 from ...protocols.openapi.endpoint import EndpointTemplate, from_curl, is_credential, secret_word, without_secrets
 from .declaration import HEADER
 from .server import HEADER as SERVER_HEADER
 
-UnclearCode: TypeAlias = Literal["description", "example", "secret", "form", "operator_only", "text"]
+UnclearCode: TypeAlias = Literal["description", "example", "secret", "form", "operator_only", "credential", "text"]
+Kind: TypeAlias = Literal["tool", "server", "agent", "workflow"]
+KINDS: Final[tuple[Kind, ...]] = ("tool", "server", "agent", "workflow")
 ITEMS_MAX: Final = 50
 CODE_MAX: Final = 100_000
 _TYPES: Final = {
@@ -47,7 +53,7 @@ class PastedItem(Struct, frozen=True, kw_only=True):
         text: the definition, to be saved as a draft.
     """
 
-    kind: Literal["tool", "server", "agent", "workflow"]
+    kind: Kind
     name: str
     text: str
 
@@ -59,8 +65,9 @@ class UnclearNote(Struct, frozen=True, kw_only=True):
         code: `description`: the tool has none, and no model knows when to call it. `example`: this argument has the
             value of the text as its default. `secret`: set this secret; the credential of the text is not kept. `form`:
             the body is a form, which a declaration does not send. `operator_only`: a command that would run on the
-            server. `text`: nothing here reads this text.
-        about: the name that the note is about; for `form` and `text` why.
+            server. `credential`: one stands at this place, where no secret can be named instead, so nothing was read.
+            `text`: nothing here reads this text.
+        about: the name or the place that the note is about; for `form` and `text` why.
     """
 
     code: UnclearCode
@@ -85,7 +92,7 @@ def read_pasted(text: str) -> ReadPasted:
     if re.match(r"curl\s", text):
         return _of_curl(text)
     if re.match(r"https?://\S+$", text) and (place := _place_of(text)):
-        return ReadPasted(items=(_server(_host_name(text), {place: text}),))
+        return _of_server(_host_name(text), {place: text})
     if re.match(r"https?://\S+$", text):
         return _of_curl(f"curl '{text}'") if "'" not in text else _unread("an address has no quotes")
     if re.match(r"(async\s+def|def|from|import|@|#)\s*\w", text):
@@ -95,6 +102,11 @@ def read_pasted(text: str) -> ReadPasted:
 
 def _unread(why: str) -> ReadPasted:
     return ReadPasted(unclear=(UnclearNote(code="text", about=why),))
+
+
+def _held(place: str) -> ReadPasted:
+    """For a definition that holds a credential at a place."""
+    return ReadPasted(unclear=(UnclearNote(code="credential", about=place),))
 
 
 def _of_curl(line: str) -> ReadPasted:
@@ -124,7 +136,7 @@ def _of_endpoint(endpoint: EndpointTemplate, secrets: tuple[str, ...]) -> ReadPa
     query: JsonObject = {
         name: argument(name, value) for name, value in parse_qsl(address.query, keep_blank_values=True)
     }
-    body = endpoint.body
+    body, in_body = _bare(endpoint.body, endpoint.name)
     if isinstance(body, dict):
         body = {name: argument(name, value) for name, value in body.items()}
     for name, kind in re.findall(r"\{(\w+)(?::([a-z]+))?\}", endpoint.url + dumps(body)):
@@ -138,8 +150,26 @@ def _of_endpoint(endpoint: EndpointTemplate, secrets: tuple[str, ...]) -> ReadPa
     item = PastedItem(kind="tool", name=endpoint.name, text=_written({**declared, "http": http}))
     notes = [UnclearNote(code="description", about=endpoint.name)]
     notes += [UnclearNote(code="example", about=name) for name in examples]
-    notes += [UnclearNote(code="secret", about=name) for name in secrets]
+    notes += [UnclearNote(code="secret", about=name) for name in (*secrets, *in_body)]
     return ReadPasted(items=(item,), unclear=tuple(notes))
+
+
+def _bare(body: Json, name: str) -> tuple[Json, list[str]]:
+    """A body without credentials, at any depth, and the names of the secrets that they are."""
+    found: list[str] = []
+
+    def kept(value: Json) -> Json:
+        if isinstance(value, list):
+            return [kept(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        credentials = [
+            each for each, held in value.items() if is_credential(each) and isinstance(held, str) and "{" not in held
+        ]
+        found.extend(f"{name}_{secret_word(each)}" for each in credentials)
+        return {each: kept(held) for each, held in value.items() if each not in credentials}
+
+    return kept(body), found
 
 
 def _name_of(url: str) -> str:
@@ -176,6 +206,8 @@ def _of_python(text: str) -> ReadPasted:
     name = function.name if function.name != "main" else "tool"
     source = text if function.name == "main" else f"{text}\n\n\nmain = {function.name}\n"
     about = (ast.get_docstring(function) or "").partition("\n\n")[0].replace("\n", " ")
+    if DEFAULT_REDACTION.value(text) != text:
+        return _held(name)
     declared: JsonObject = {"actum": HEADER, "name": name, "description": about, "parameters": parameters}
     item = PastedItem(kind="tool", name=name, text=_written({**declared, "python": source}))
     return ReadPasted(items=(item,), unclear=() if about else (UnclearNote(code="description", about=name),))
@@ -208,17 +240,94 @@ def _of_declaration(text: str) -> ReadPasted:
         return _of_servers([*servers.items()][:ITEMS_MAX])
     inside = value.get("function")
     flat = {**value, **inside} if isinstance(inside, dict) else value
-    kind: Literal["tool", "agent", "workflow"] = (
-        "workflow" if "nodes" in value else "agent" if "instructions" in value or "tools" in value else "tool"
-    )
+    kind = _kind_of(value)
     name = flat.get("name")
     item = PastedItem(kind=kind, name=name if isinstance(name, str) else kind, text=text)
+    if kind == "server":
+        return _of_server(item.name, value, text)
+    if (place := next(_credentials(flat if kind == "tool" else value), "")) and not isinstance(flat.get("http"), dict):
+        return _held(f"{item.name}: {place}")
     if kind != "tool":
         return ReadPasted(items=(item,))
     if not isinstance(flat.get("http"), dict):
         notes = () if flat.get("description") else (UnclearNote(code="description", about=item.name),)
         return ReadPasted(items=(item,), unclear=notes)
     return _without_credentials(item, value, flat)
+
+
+def _kind_of(value: JsonObject) -> Kind:
+    """What a declaration declares: as its first line says, else by its fields."""
+    said = str(value.get("actum", "")).partition("/")[0]
+    if (kind := next((each for each in KINDS if each == said), None)) is not None:
+        return kind
+    return "workflow" if "nodes" in value else "agent" if "instructions" in value or "tools" in value else "tool"
+
+
+def _credentials(value: Json, place: str = "", *, is_sent: bool = False) -> Iterator[str]:
+    """The places of a definition that hold credentials, by their names or their looks.
+
+    Args:
+        value: the definition, or a part of it.
+        place: the place of the part.
+        is_sent: it is sent with a request, where more names than elsewhere are those of credentials.
+    """
+    if isinstance(value, str):
+        if LOOKING.search(value) or (_ADDRESS.match(value) and without_secrets(value, "")[1]):
+            yield place
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _credentials(each, f"{place}[{number}]", is_sent=is_sent)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            within = f"{place}.{name}" if place else name
+            if name in _NAMED_ALONE:
+                continue
+            named = is_credential(name) if is_sent else DEFAULT_REDACTION.value({name: "x"}) != {name: "x"}
+            if named and isinstance(each, str) and each and "${" not in each:
+                yield within
+            else:
+                yield from _credentials(each, within, is_sent=is_sent or name in _SENT)
+
+
+_NAMED_ALONE: Final = frozenset({"parameters", "inputs", "outputs", "secret", "secrets"})
+"""Fields of definitions that hold schemas, or names of secrets."""
+_SENT: Final = frozenset({"headers", "query", "body"})
+_ADDRESS: Final = re.compile(r"https?://\S+$")
+
+
+def _of_server(name: str, fields: JsonObject, text: str = "") -> ReadPasted:
+    """A server: a header that holds a credential names a secret.
+
+    Args:
+        name: what it is called.
+        fields: the fields of the definition.
+        text: the definition as it was pasted, which stays where it holds no credential; empty for none.
+    """
+    given = fields.get("headers")
+    headers, secrets = _headers(name, given) if isinstance(given, dict) else ({}, [])
+    document = fields.get("openapi")
+    looked_at = fields if isinstance(document, str) and _ADDRESS.match(document) else {**fields, "openapi": ""}
+    if place := next(_credentials({**looked_at, "headers": headers}), ""):
+        return _held(f"{name}: {place}")
+    if not text or secrets:
+        text = _server(name, {**fields, "headers": headers} if headers else fields).text
+    item = PastedItem(kind="server", name=name, text=text)
+    return ReadPasted(items=(item,), unclear=tuple(UnclearNote(code="secret", about=each) for each in secrets))
+
+
+def _headers(name: str, given: JsonObject) -> tuple[JsonObject, list[str]]:
+    """The headers of a server, in which each credential names a secret, and the names of these secrets."""
+    headers: JsonObject = {}
+    secrets: list[str] = []
+    for header, value in given.items():
+        held = str(value)
+        if "${" in held or not (is_credential(header) or LOOKING.search(held)):
+            headers[header] = held
+            continue
+        secret = f"{name}_{secret_word(header)}"
+        headers[header] = f"{'Bearer ' if held.lower().startswith('bearer ') else ''}${{secret:{secret}}}"
+        secrets.append(secret)
+    return headers, secrets
 
 
 def _of_servers(servers: list[tuple[str, Json]]) -> ReadPasted:
@@ -232,22 +341,11 @@ def _of_servers(servers: list[tuple[str, Json]]) -> ReadPasted:
             why = name[:100] if is_local else f"{name[:100]}: a server has a url"
             notes.append(UnclearNote(code="operator_only" if is_local else "text", about=why))
             continue
-        own = _plain_name(name) or "server"
-        place, in_address = without_secrets(url, own)
-        if in_address:
-            notes.append(UnclearNote(code="text", about=f"{own}: a credential in an address; give it as a header"))
-            continue
         given = entry.get("headers")
-        headers: JsonObject = {}
-        for header, value in given.items() if isinstance(given, dict) else ():
-            if not is_credential(header):
-                headers[header] = str(value)
-                continue
-            secret = f"{own}_{secret_word(header)}"
-            is_bearer = str(value).lower().startswith("bearer ")
-            headers[header] = f"{'Bearer ' if is_bearer else ''}${{secret:{secret}}}"
-            notes.append(UnclearNote(code="secret", about=secret))
-        items.append(_server(own, {"url": place} | ({"headers": headers} if headers else {})))
+        headers: JsonObject = {"headers": given} if given and isinstance(given, dict) else {}
+        found = _of_server(_plain_name(name) or "server", {"url": url, **headers})
+        items += found.items
+        notes += found.unclear
     return ReadPasted(items=tuple(items), unclear=tuple(notes))
 
 
@@ -280,8 +378,9 @@ def _without_credentials(item: PastedItem, value: JsonObject, flat: JsonObject) 
     http = flat["http"]
     assert isinstance(http, dict)
     url, secrets = without_secrets(str(http.get("url", "")), item.name)
-    kept: JsonObject = {**http, "url": url}
-    for field, where in (("headers", "header"), ("query", "query"), ("body", "")):
+    body, in_body = _bare(http.get("body"), item.name)
+    kept: JsonObject = {**http, "url": url} | ({"body": body} if in_body else {})
+    for field, where in (("headers", "header"), ("query", "query")):
         given = http.get(field)
         if not isinstance(given, dict):
             continue
@@ -290,13 +389,12 @@ def _without_credentials(item: PastedItem, value: JsonObject, flat: JsonObject) 
             is_bearer = name.lower() == "authorization" and str(given[name]).lower().startswith("bearer ")
             secrets["bearer" if is_bearer else f"{where}:{name}"] = f"{item.name}_{secret_word(name)}"
     notes = [] if flat.get("description") else [UnclearNote(code="description", about=item.name)]
-    if secrets:
+    if secrets or in_body:
         known = http.get("secret")
-        placed = {where: name for where, name in secrets.items() if not where.startswith(":")}
-        kept["secret"] = {**placed, **(known if isinstance(known, dict) else {})}
+        kept["secret"] = {**secrets, **(known if isinstance(known, dict) else {})}
         rest = {key: each for key, each in flat.items() if key not in ("function", "type")}
         item = structs.replace(item, text=_written({**rest, "http": kept}))
-        notes += [UnclearNote(code="secret", about=name) for name in secrets.values()]
+        notes += [UnclearNote(code="secret", about=name) for name in (*secrets.values(), *in_body)]
     return ReadPasted(items=(item,), unclear=tuple(notes))
 
 
