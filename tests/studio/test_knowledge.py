@@ -46,7 +46,7 @@ WORDS = {
     },
     "zh-CN": {
         "knowledge": "知识库",
-        "new": "新建集合",
+        "new": "新建知识库",
         "name": "名称",
         "create": "创建",
         "add": "添加文件",

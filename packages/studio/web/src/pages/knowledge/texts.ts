@@ -39,7 +39,7 @@ export const TEXTS = dictionary(
   {
     about: "您可以阅读的文档，按集合存放。拥有集合的智能体会在其中查找段落，而且只为能阅读它的人查找。",
     empty: "没有您可以阅读的集合。",
-    new: "新建集合",
+    new: "新建知识库",
     name: "名称",
     nameHint: "小写字母、数字、- 和 _",
     owner: "所有者",
