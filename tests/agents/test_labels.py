@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from actum import Agent, Answer, Defence, Label, Limits, Rule, Rules, ToolCall, tool
+from actum import Agent, Answer, Context, Defence, Label, Limits, Rule, Rules, ToolCall, tool
 from actum.core.errors import JournalError, ToolError, UsageError
-from actum.core.message import ToolMessage
-from actum.core.run.record import Intended, Record, Started
+from actum.core.message import Message, Reply, ToolMessage, UserMessage
+from actum.core.model import Request
+from actum.core.run.record import Intended, Record, Sampled, Started
 from actum.core.tool import Tool as Definition
 from actum.journal.memory import MemoryJournal
 from actum.memory.memory import Memory
@@ -311,6 +312,30 @@ async def test_a_tool_that_repeats_a_value_and_a_refusal_tell_the_model_the_plac
         (last,) = [each for each in model.requests[-1].messages if isinstance(each, ToolMessage)][2:]
         assert (last.result.error is None) is (defence is None)
         assert "[personal:1]" in last.result.text
+
+
+async def test_what_a_tool_asks_of_the_model_and_what_it_logs_tells_no_value(caplog: pytest.LogCaptureFixture) -> None:
+    @tool(effects={"read"})
+    async def sum_up(text: str, ctx: Context) -> str:
+        """Sum a text up."""
+        ctx.log("warning", {"about": text})
+        asked: list[Message] = [UserMessage.of(f"Sum up: {text}"), Reply.of(text), UserMessage.of("Shorter")]
+        return (await ctx.sample(Request(messages=asked))).text
+
+    office = Office()
+    for name, sees in (("openai:gpt-5", False), ("ollama:qwen3", True)):
+        text = "[personal:1]" if not sees else str(SALARY)
+        script: list[Said] = [LOOK, ToolCall("2", "sum_up", {"text": f"She earns {text}"}), "a lot", "done"]
+        model, journal = ScriptedModel(script, name=name), MemoryJournal()
+        result = await Agent(model, [*office.tools, sum_up], labels=LABELS, journal=journal).run("Sum up")
+        assert result.calls[1][1].text == "a lot"
+        asked = str(model.requests[2].messages)
+        assert (str(SALARY) in asked, "She earns [personal:1]" in asked) == (sees, not sees), name
+        record = [each.record for each in await journal.read(result.run_id)]
+        (sampled,) = [each for each in record if isinstance(each, Sampled)]
+        assert (str(SALARY) in str(sampled)) is sees
+    assert "She earns [personal]" in caplog.text
+    assert str(SALARY) not in caplog.text
 
 
 async def test_the_rest_of_a_result_that_was_cut_keeps_its_label() -> None:

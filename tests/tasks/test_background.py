@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from actum import Agent, Rule, Rules, tool
+from actum import Agent, Label, Rule, Rules, ToolError, tool
 from actum.core.clock import SystemClock
+from actum.core.json import JsonObject
 from actum.core.policy import Answer
 from actum.core.run.record import Intended, Started
 from actum.core.run.task import TaskLine
@@ -75,6 +76,42 @@ async def test_a_model_is_answered_with_the_id_of_a_task_and_sees_those_of_its_c
     kept = await agent(calls("odd", execute_async="mine"), "Mine.").run("Odd.")
     assert kept.calls[0][1].text == "mine"
     await journal.close()
+
+
+@pytest.mark.row("C9")
+async def test_the_result_of_a_task_keeps_its_labels_for_the_model_that_asks_for_it(tmp_path: Path) -> None:
+    @tool(effects={"read"}, labels={"salary": "personal"}, background=True)
+    def get_employee(who: str) -> JsonObject:
+        """Look an employee up."""
+        return {"name": who, "salary": 73250}
+
+    @tool(effects={"read"}, labels={"": "personal"}, background=True)
+    def look_up(who: str) -> str:
+        """Look an employee up."""
+        if who == "Bob":
+            raise ToolError("Bob earns 81990.")
+        return "Ada earns 73250."
+
+    journal, labels = open_journal(str(tmp_path / "journal.db")), {"personal": Label(models=["ollama/*"])}
+    runner = Runner([FunctionToolset([get_employee, look_up])], name="api", journal=journal, labels=labels)
+    queue = TaskQueue(journal, clock=SystemClock())
+
+    class Bench:
+        async def build(self, started: Started) -> Resumable:
+            return runner
+
+    for name, who in (("get_employee", "Ada"), ("look_up", "Ada"), ("look_up", "Bob")):
+        asks = ScriptedModel([calls(name, who=who), "Begun."], name="openai:gpt-5")
+        await Agent(asks, journal=journal).with_runner(in_background(runner, queue)).run("Look.", conversation="c")
+        line = (await queue.list())[0]
+        await attempt(journal, Bench(), line.run_id, clock=SystemClock(), worker="w1")
+        for model, sees in (("openai:gpt-5", False), ("ollama:qwen3", True)):
+            asks = ScriptedModel([calls("task_status", task_id=line.run_id), "Done."], name=model)
+            agent = Agent(asks, journal=journal).with_runner(in_background(runner, queue))
+            result = await agent.run("And?", conversation="c")
+            told = str([request.messages for request in asks.requests])
+            assert ("73250" in told or "81990" in told, "[personal:" in told) == (sees, not sees), (name, who, model)
+            assert result.calls[0][1].labels
 
 
 class ProcessEnded(BaseException):

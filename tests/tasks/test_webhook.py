@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
+from actum import Label, tool
+from actum.core.call import ToolCall
+from actum.core.json import JsonObject
 from actum.core.run.task import TaskOptions
 from actum.core.stored.webhook import signature
 from actum.core.user import User
+from actum.runs.options import RunOptions
+from actum.runs.runner import Runner
 from actum.tasks.webhook import DROP_S, WebhookSender
 from actum.testing import FakeClock
 from actum.transport.fetcher import Fetched, Fetcher
@@ -51,7 +57,7 @@ async def test_the_end_of_a_task_is_told_signed_by_both_secrets_and_tried_again(
     assert await outbox.counts() == (1, 0)
     (message,) = await outbox.due(clock.now())
     receiver = Receiver(500, 302, 204)
-    sender = WebhookSender(journal, receiver, lambda _: [SECRET, "old"], clock=clock)
+    sender = WebhookSender(journal, receiver, lambda _: [SECRET, "old"], clock=clock, labels={})
     assert not await sender.send(message.id)
     assert await outbox.due(clock.now()) == []  # it waits for its next try
     assert not await sender.send(message.id)  # a redirect is a failure
@@ -80,7 +86,8 @@ async def test_a_message_is_given_up_after_a_day_and_a_private_address_is_never_
     outbox = journal.tasks.outbox
     (message,) = await outbox.due(clock.now())
     fetcher = Fetcher(Guard())
-    sender = WebhookSender(journal, fetcher, lambda user: [SECRET] if user == User("", "ann") else [], clock=clock)
+    secrets = {User("", "ann"): [SECRET]}
+    sender = WebhookSender(journal, fetcher, lambda user: secrets.get(user, []), clock=clock, labels={})
     tries = 0
     while (found := await outbox.find(message.id)) is not None and found.dead is None and tries < 100:
         clock.advance(max(0.0, found.due - clock.now()))
@@ -119,7 +126,7 @@ async def test_many_messages_of_one_user_are_sent_as_fast_as_the_address_takes_t
     assert journal.tasks is not None
     outbox = journal.tasks.outbox
     receiver = Busy(*[500] * 3, *[204] * 8)
-    running = asyncio.create_task(WebhookSender(journal, receiver, lambda _: [SECRET], clock=clock).run())
+    running = asyncio.create_task(WebhookSender(journal, receiver, lambda _: [SECRET], clock=clock, labels={}).run())
     await until(lambda: len(receiver.got) == 11 and receiver.under_way == 0)
     async with asyncio.timeout(HANGS_S):
         while await outbox.counts() != (3, 0):  # noqa: ASYNC110  # the last answers are still to be noted
@@ -138,7 +145,7 @@ async def test_a_message_that_was_given_up_is_dropped_by_the_first_hourly_look_a
     assert journal.tasks is not None
     outbox = journal.tasks.outbox
     (message,) = await outbox.due(clock.now())
-    sender = WebhookSender(journal, Receiver(410), lambda _: [SECRET], clock=clock, kept_s=1.5 * DROP_S)
+    sender = WebhookSender(journal, Receiver(410), lambda _: [SECRET], clock=clock, labels={}, kept_s=1.5 * DROP_S)
     assert not await sender.send(message.id)
     assert await outbox.counts() == (0, 1)
     running = asyncio.create_task(sender.run())
@@ -154,3 +161,29 @@ async def test_a_message_that_was_given_up_is_dropped_by_the_first_hourly_look_a
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
+
+
+@pytest.mark.row("C9")
+async def test_an_address_is_told_a_result_as_the_user_of_the_task_may_see_it(store: Store) -> None:
+    @tool(effects={"read"}, labels={"salary": "personal"})
+    def get_employee(name: str) -> JsonObject:
+        """Look an employee up."""
+        return {"name": name, "salary": 73250}
+
+    clock = FakeClock()
+    journal = store.open(clock=clock)
+    labels = {"personal": Label(readers=["role:hr"])}
+    desk = Desk(journal, clock)
+    desk.runner = Runner([get_employee], name="api", journal=journal, clock=clock, labels=labels)
+    assert journal.tasks is not None
+    receiver = Receiver(204, 204)
+    sender = WebhookSender(journal, receiver, lambda _: [SECRET], clock=clock, labels=labels)
+    options = TaskOptions(webhook="https://hooks.example.org/t", webhook_result=True)
+    call = ToolCall("call", "get_employee", {"name": "Ada"})
+    for roles in ((), ("hr",)):
+        line = await desk.queue.accept_call(desk.runner, call, options, RunOptions(principal="ann", roles=roles))
+        await desk.attempt(line.run_id)
+        (message,) = await journal.tasks.outbox.due(clock.now())
+        assert await sender.send(message.id)
+    told = [msgspec.json.decode(body)["data"]["result"] for _, body, _ in receiver.got]
+    assert told == [{"name": "Ada", "salary": "[personal]"}, {"name": "Ada", "salary": 73250}]

@@ -183,3 +183,27 @@ async def test_a_later_turn_of_a_workflow_sends_nothing_unasked_once_a_value_was
     for result in (await later.run({}, conversation="c"), await later.resume(queued)):
         assert (result.status, sent) == ("paused", [])
         assert "the label personal" in result.pending[0].message
+
+
+async def test_a_workflow_that_an_agent_calls_tells_its_model_no_value_that_it_may_not_be_told(store: Store) -> None:
+    look: JsonObject = {"type": "tool", "tool": "get_employee", "with": {"name": "Ada"}}
+    says: JsonObject = {"type": "say", "text": "Ada earns ${look.output.salary}."}
+    fails: JsonObject = {"type": "end", "error": "${look.output.salary} is too much."}
+    for name, sees in (("openai:gpt-5", False), ("ollama:qwen3", True)):
+        for last in (says, fails):
+            journal, model = store.open(), ScriptedModel([ToolCall("1", "flow", {}), "ok"], name=name)
+            graph: JsonObject = {"nodes": {"look": look, "last": last}, "edges": ["look > last"]}
+            outputs: JsonObject = {} if last is fails else {"outputs": {"s": "${look.output.salary}"}}
+            flow = workflow({"name": "flow", **graph, **outputs}, [get_employee], labels=LABELS, journal=journal)
+            await Agent(model, [flow], labels=LABELS, journal=journal).run("Go.")
+            told = str([request.messages for request in model.requests])
+            assert ("73250" in told, "[personal]" in told) == (sees, not sees), (name, last)
+    refusing = {"personal": Label(models=["ollama/*"], otherwise="refuse")}
+    journal, model = store.open(), ScriptedModel([ToolCall("1", "flow", {}), "ok"], name="openai:gpt-5")
+    graph = {"nodes": {"look": look, "last": says}, "edges": ["look > last"]}
+    flow = workflow({"name": "flow", **graph}, [get_employee], labels=refusing, journal=journal)
+    result = await Agent(model, [flow], labels=refusing, journal=journal).run("Go.")
+    error = result.calls[0][1].error
+    assert error is not None
+    assert "'personal'" in error.message
+    assert "73250" not in str([request.messages for request in model.requests])

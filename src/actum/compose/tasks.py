@@ -101,7 +101,8 @@ async def tasks_carried_out(
         Guard(egress=open_egress(settings, environment)), bytes_max=ANSWER_BYTES_MAX, seconds_max=SECONDS_MAX
     )
     secrets = webhook_secrets(settings, open_secrets(environment))
-    sender = WebhookSender(journal, fetcher, secrets, clock=clock, kept_s=task_limits(settings).kept_s)
+    kept_s = task_limits(settings).kept_s
+    sender = WebhookSender(journal, fetcher, secrets, clock=clock, labels=settings.labels, kept_s=kept_s)
     running = [asyncio.create_task(sender.run(), name="webhooks")]
     dispatcher: Dispatcher | None = None
     agents = Agents(settings, environment, folder, journal=journal)

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Struct, structs
@@ -31,6 +32,7 @@ from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage, Transcript, UserMessage
+from ..core.model import Request
 from ..core.tool import Tool
 from .origins import is_trusted_field, trusted_fields
 from .value_texts import ValueTexts, as_text, with_inner
@@ -39,8 +41,13 @@ READER = re.compile(r"(?:role|user):.+|all")
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 DEPTH_MAX = 64
 """Deeper values of a labelled result are hidden as a whole."""
+T = TypeVar("T")
 Placed = Callable[[str, Json], Json]
 """Says what a value is replaced by: given the label and the value."""
+_SAID = frozenset(
+    ["arguments", "content", "description", "error", "message", "parameters", "result", "structured", "text"]
+)
+"""The fields of messages and tools in which somebody says something."""
 _PLACE = re.compile(r"\[[a-z][a-z0-9_-]{0,31}:(\d{1,6})\]")
 _RECEIVER = re.compile(r"[\w@.:/+-]+")
 """One receiver, and no list of them."""
@@ -213,6 +220,20 @@ class Labelling:
                 self._hidden.add(each, f"[{name}]")  # a part of a value that a tool repeats is hidden, and no handle
         return placeholder
 
+    def asked_apart(self, request: Request) -> Request:
+        """A request that a tool makes of the model, without the values that the model may not be told."""
+        self.told()
+        if not self._hidden:
+            return request
+        messages, tools = _each_said((tuple(request.messages), request.tools), self._hidden.replaced)
+        return structs.replace(request, messages=messages, tools=tools)
+
+    def logged(self, value: Json) -> Json:
+        """What a tool tells as to a log, without labelled values: nobody knows who reads a log."""
+        for known in self._known.values():
+            value = each_text(value, known.replaced)
+        return value
+
     def _without_echoes(self, message: ToolMessage) -> ToolMessage:
         """A result in which hidden values are placeholders, where a tool repeats what it was given."""
         if not self._hidden:
@@ -230,7 +251,8 @@ class Labelling:
         for field, name in result.labels.items():
             known = self._known.setdefault(name, ValueTexts())
             for _, value in labelled_values(result, {field: name}):
-                known.add(value, name)
+                for each in with_inner(value):
+                    known.add(each, f"[{name}]")
 
     def filled(self, arguments: JsonObject) -> JsonObject:
         """Arguments with the values in the place of the placeholders; the same object where there are none."""
@@ -379,6 +401,41 @@ def _replaced(
     if isinstance(value, list):
         return [_replaced(each, names, named, placed) for each in value]
     return value
+
+
+def as_field(result: ToolResult, field: str) -> tuple[Json, dict[str, str]]:
+    """What a result says, as a field of another result, with the labels of the fields there.
+
+    Args:
+        result: the result, of a call that did not fail.
+        field: the name of the field.
+    """
+    value: Json = result.text if result.structured is UNSET else result.structured
+    if isinstance(value, str) and result.labels:
+        with suppress(msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+            value = msgspec.json.decode(value)
+    if isinstance(value, dict | list):
+        return value, {f"{field}.{name}" if name else field: label for name, label in result.labels.items()}
+    names = [*dict.fromkeys(result.labels.values())]  # nobody knows where in a text the values are
+    if len(names) > 1:
+        return " ".join([f"[{name}]" for name in names]), {}
+    return value, dict.fromkeys([field], names[0]) if names else {}
+
+
+def _each_said(value: T, told: Callable[[str], str]) -> T:
+    """Parts of a request with other texts in what is said: names, kinds and media stay."""
+    new: object = value
+    if isinstance(value, Struct):
+        new = structs.replace(value, **{name: _each_said(getattr(value, name), told) for name in _saying(value)})
+    elif isinstance(value, tuple):
+        new = tuple([_each_said(each, told) for each in value])
+    elif isinstance(value, str | dict | list):
+        new = each_text(value, told)
+    return cast("T", new)
+
+
+def _saying(value: Struct) -> list[str]:
+    return [name for name in value.__struct_fields__ if name in _SAID]
 
 
 def each_text(value: Json, told: Callable[[str], str]) -> Json:

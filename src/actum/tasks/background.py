@@ -34,6 +34,7 @@ from ..core.tool import Tool
 from ..journal.grant import APPROVED_FOR_RUN
 from ..journal.recording import CallRef, RunState
 from ..memory.tools import goes_without_memory
+from ..policy.labels import as_field
 from ..policy.origins import origins_to_hand_over
 from ..runs.options import RunOptions
 from ..runs.runner import Runner
@@ -298,16 +299,20 @@ class TaskStatus:
                 task_id, min(wait_s, WAIT_MAX_S), tenant=context.tenant, principal=context.principal
             )
         told: JsonObject = {"task_id": task_id, "state": view.line.state, "attempts": len(view.attempts)}
-        if view.progress is not None:
+        labels: dict[str, str] = {}
+        result = view.result
+        if view.progress is not None and result is None:
             told["progress"] = view.progress.value
-        if view.result is not None:
-            told["result"] = view.result.text if view.result.error is None else None
-            if view.result.error is not None:
-                told["error"] = view.result.error.message
+        if result is not None and result.error is None:
+            told["result"], labels = as_field(result, "result")
+        elif result is not None and result.error is not None:
+            told |= {"result": None, "error": result.error.message}
+            labels = dict.fromkeys(["error"], result.labels[""]) if "" in result.labels else {}
         if view.waiting:
             told["waits_for"] = [each.message for each in view.waiting]
-        is_own = view.progress is None and (view.result is None or not view.result.outside)
-        return replace(_told(call, told), outside=not is_own)
+        is_own = view.progress is None and (result is None or not result.outside)
+        seen = result.seen if result is not None else ()
+        return replace(_told(call, told), outside=not is_own, labels=labels, seen=seen)
 
     async def _is_of_conversation(self, line: TaskLine, context: Context) -> bool:
         """Whether a task was begun by a call of the run that asks, or of another run of its conversation."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -26,6 +26,10 @@ from ..core.process.tenant import acting_for
 from ..core.run.task import Backoff
 from ..core.stored.webhook import WebhookMessage, WebhookOutbox, signature
 from ..core.user import User
+from ..journal.recording import RunState
+from ..policy.labels import Label
+from ..policy.record_mask import reader_mask
+from ..runs.other_values import as_seen
 from ..transport.fetcher import Fetcher
 from ..transport.http import HttpFailure
 from .queue import RESULT_BYTES_MAX, TaskView, view_of
@@ -59,6 +63,8 @@ class WebhookSender:
         fetcher: sends requests through the guard of addresses.
         secrets: the secrets of a user.
         clock: the time.
+        labels: what the labels of values mean: an address is told what the user of the task may see, by the roles with
+            which the task was begun.
         kept_s: a message that was given up is kept for so long, in seconds.
 
     Raises:
@@ -66,7 +72,14 @@ class WebhookSender:
     """
 
     def __init__(
-        self, journal: Journal, fetcher: Fetcher, secrets: Secrets, *, clock: Clock, kept_s: float = KEPT_S
+        self,
+        journal: Journal,
+        fetcher: Fetcher,
+        secrets: Secrets,
+        *,
+        clock: Clock,
+        labels: Mapping[str, Label],
+        kept_s: float = KEPT_S,
     ) -> None:
         if journal.tasks is None:
             raise UsageError("a journal in memory has no tasks, and so nobody to tell of their ends")
@@ -75,6 +88,7 @@ class WebhookSender:
         self._fetcher = fetcher
         self._secrets = secrets
         self._clock = clock
+        self._labels = labels
         self._kept_s = kept_s
         self._dropped = -DROP_S
         self._jobs: dict[str, asyncio.Task[None]] = {}
@@ -188,10 +202,16 @@ class WebhookSender:
         return f"the address answered {answer.status}", answer.status == 410
 
     async def _body(self, message: WebhookMessage) -> bytes | None:
+        run_id = message.run_id
         try:
-            view = view_of(message.run_id, await self._journal.read(message.run_id))
+            entries = await self._journal.read(run_id)
+            view = view_of(run_id, entries)
         except UnknownName:
             return None
+        if view.line.options.webhook_result:
+            started = RunState(entries[:1]).beginning()
+            mask = reader_mask(self._labels, started.principal, started.roles)
+            view = view_of(run_id, await as_seen(mask, self._journal, run_id, entries))
         return body_of(view, message)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import Busy, ToolError, Unavailable, WorkflowFailed
@@ -13,6 +13,9 @@ from ..core.json import JsonObject, dumps
 from ..core.provenance import Source
 from ..core.run.ids import child_id
 from ..core.tool import Effects, Tool
+from ..policy.labels import refused
+from ..policy.record_mask import RecordMask, model_mask
+from ..runs.other_values import know_others
 from ..runs.runner import Runner
 from .definition.graph import Definition, nodes_in
 from .definition.tool_names import tool_names
@@ -130,13 +133,34 @@ class WorkflowTool:
         except Busy as busy:
             raise Unavailable("{why}. Nothing was done.", why=busy) from None
         except WorkflowFailed as failure:
-            raise ToolError("{call} failed: {why}", reference=run_id, call=call.name, why=failure.told) from None
+            why = (await self._mask(run_id, context)).text(failure.told)
+            raise ToolError("{call} failed: {why}", reference=run_id, call=call.name, why=why) from None
         if result.status == "paused":
             raise InputRequired(result.pending[0], run_id)
+        mask = await self._mask(run_id, context)
+        output, text = cast("JsonObject", mask.value(result.output)), mask.text(result.text)
         if result.status != "done":
-            raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
-        told = dumps(result.output)
-        if result.text == told:
-            return ToolResult(call.id, structured=result.output)
-        said = (TextPart(result.text), *([TextPart(told)] if result.output else ()))
-        return ToolResult(call.id, said, structured=result.output)
+            raise ToolError(f"{call.name} did not finish. {text}".rstrip(), reference=run_id)
+        if name := refused(self.workflow.runner.labels, mask.replaced):
+            raise ToolError(
+                "{call} is done, and the model may not be told what it gave: a value has the label {name!r}.",
+                call=call.name,
+                name=name,
+            )
+        told = dumps(output)
+        if text in (told, dumps(result.output)):
+            return ToolResult(call.id, structured=output)
+        said = (TextPart(text), *([TextPart(told)] if output else ()))
+        return ToolResult(call.id, said, structured=output)
+
+    async def _mask(self, run_id: str, context: Context) -> RecordMask:
+        """What hides values of the run of the workflow that the model of the run above may not be told."""
+        above, journal = context.ancestors[-1] if context.ancestors else None, context.journal
+        if above is None or above.mandates is None or journal is None:  # no model is told the answer
+            return model_mask({}, "")
+        mask = RecordMask(lambda label: not above.shows(label, ""))
+        if mask.hides(context.labels_seen):
+            entries = await journal.read(run_id)
+            mask.know_run(entries)
+            await know_others(mask, journal, run_id, entries)
+        return mask

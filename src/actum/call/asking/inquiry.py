@@ -162,6 +162,8 @@ class LiveToolRequests(Struct, kw_only=True):
             BudgetExceeded: the run, or one above, has used up what it may.
             ApprovalDenied: a person said no.
         """
+        if self.scope.peer is None and self.scope.labels is not None:
+            request = self.scope.labels.asked_apart(request)
         pending = self._known_by(self._pending("sampling", f"{self.tool.name} asks your model.", request, key))
         known = self.scope.recording.sampled.get(pending.id)
         if known is not None:
@@ -230,6 +232,8 @@ class LiveToolRequests(Struct, kw_only=True):
         if self.logged is None:
             self.logged = self.scope.redaction.stream(self.scope.told)
         clean = self.logged.value(message)
+        if self.scope.labels is not None:
+            clean = self.scope.labels.logged(clean)
         if self.scope.peer is not None:
             self.scope.peer.log(level, clean)
         else:

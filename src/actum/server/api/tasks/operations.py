@@ -70,7 +70,9 @@ async def _seen(api: Api, view: TaskView, who: Identity) -> TaskView:
     if shown is entries:
         return view
     outputs = None if view.outputs is None else {name: mask.value(each) for name, each in view.outputs.items()}
-    return replace(view_of(run_id, shown, view.progress), outputs=outputs)
+    told = view.progress
+    progress = None if told is None else replace(told, value=mask.value(told.value))
+    return replace(view_of(run_id, shown, progress), outputs=outputs)
 
 
 async def list_tasks(api: Api, asked: ApiRequest[TasksQuery, None]) -> ApiReply:
