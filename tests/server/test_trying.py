@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from actum.core.json import JsonObject
@@ -154,7 +155,14 @@ async def test_a_draft_of_a_workflow_is_tried_whole_or_node_by_node_and_goes_on_
         assert [(each["name"], each["version"]) for each in listed] == [("sums", 0)]
         assert (await it.ask("GET", "/v1/workflows?query=sum")).json()["items"] == []
         assert (await it.ask("GET", "/v1/workflows?drafts=true", who="bob")).status_code == 403
+        own = (await it.ask("POST", path, alone, who="builder")).json()["id"]
+        await over(it, own, "builder")
         await drafted(it, "workflows", "sums", SUMS.replace("FIGURE", "1000"), 1, "north")
+        drawn = (await it.ask("GET", f"/v1/runs/{own}/timeline", who="builder")).json()["definition"]
+        assert json.loads(drawn)["nodes"]["second"]["with"]["b"] == 10, "a run is seen on the text that it ran"
+        for query, found in (("workflow=sums", [own]), ("workflow=other", []), ("workflow=sums&status=paused", [])):
+            answer = (await it.ask("GET", f"/v1/runs?{query}", who="builder")).json()
+            assert [each["id"] for each in answer["items"]] == found, query
         for who, given, code in (
             ("north", {"revision": 1}, (409, "stale")),
             ("north", {}, (422, "invalid_arguments")),

@@ -203,6 +203,7 @@ class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
         status: only runs that stand so.
         agent: only runs of this agent.
         kind: only runs of this kind.
+        workflow: only runs of this workflow; it takes the place of `agent` and `kind`.
         session: only runs of this session.
         principal: only runs on behalf of this user. Others than the caller need the scope `admin`.
         tool: only runs in which a call of this tool was asked for.
@@ -221,6 +222,7 @@ class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     status: RunStatus | Literal[""] = ""
     agent: Name = ""
     kind: RunKind | Literal[""] = ""
+    workflow: Name = ""
     session: SessionId = ""
     principal: Name = ""
     tool: Name = ""

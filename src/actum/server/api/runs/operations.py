@@ -306,8 +306,8 @@ def _wanted(query: RunsQuery, who: Identity, tenant: str | None) -> RunFilter:
     """Which runs of a tenant (None for all) a caller may see, and asks for."""
     wanted = RunFilter(
         tenant=tenant,
-        agent=query.agent,
-        kind=query.kind,
+        agent=query.workflow or query.agent,
+        kind="workflow" if query.workflow else query.kind,
         conversation=query.session,
         status=query.status,
         since=query.since or None,

@@ -15,6 +15,7 @@ from ....core.json import Json, JsonObject
 from ....core.message import Usage
 from ....core.run.ids import child_id
 from ....core.run.record import CallRefused, Ended, Started
+from ....core.stored.definitions import TRIED
 from ....features.operation import AnswerKind, ApiFile, ApiReply, ApiRequest, Operation
 from ....journal.export import entry_line, faults, row_lines
 from ....journal.recording import CallRef
@@ -100,7 +101,7 @@ class RunTimeline(Struct, frozen=True, kw_only=True):
         problems: what is wrong with the chain.
         children: the runs that its calls started.
         definition: the definition with which a run of a workflow began, as JSON text without positions, for callers
-            with the scope `admin`; null for any other run.
+            with the scope `build`, or `admin` for a workflow of the settings; null for any other run.
         spans: what took time, in the order in which it began; a span comes after its parent.
     """
 
@@ -140,7 +141,9 @@ async def show_timeline(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
 
 async def _definition(api: Api, asked: ApiRequest[None, None], started: Started) -> str | None:
     """The text of the workflow with which a run began; None for another run, and for who may see no definition."""
-    if not started.workflow or not allows(asked.who, ("admin",)):
+    is_own = not started.version and not any(name.startswith(TRIED) for name in started.uses)
+    readers = ("admin",) if is_own else ("build",)  # those of the settings are the operator's
+    if not started.workflow or not allows(asked.who, readers):
         return None
     with suppress(UnknownName):
         return (await api.journal.kept(started.workflow)).decode()
