@@ -317,6 +317,58 @@ def test_a_run_that_is_missing_in_the_list_is_found_by_its_id_and_can_be_forgott
         assert rows == [(1,)]
 
 
+WORKFLOW = "actum: workflow/1\nname: {}\nnodes: {{}}\noutputs: {{sum: 1}}\n"
+DEFINITIONS = {
+    "agent.yaml": "actum: agent/1\nname: {}\ndescription: Helps.\n",
+    "prompt.md": "You help {}.\n",
+    "tool.yaml": "actum: tool/1\nname: {}\ndescription: Adds.\nparameters: {{a: string}}\nworkflow: good_workflow\n",
+    "workflow.yaml": WORKFLOW,
+}
+
+
+def test_a_damaged_definition_hides_no_other_and_is_mended_by_publishing_its_file(
+    command: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACTUM_JOURNAL", "defined.db")
+    (tmp_path / "mine").mkdir()
+    files = {name: {end: f"{name}_{end.partition('.')[0]}.{end}" for end in DEFINITIONS} for name in ("good", "bad")}
+    for each in files.values():
+        for end, file in each.items():
+            (tmp_path / "mine" / file).write_text(DEFINITIONS[end].format(file.partition(".")[0]), "utf-8")
+    assert command("apply", "mine").exit_code == 0
+    database = Database("defined.db")
+    for rows in ("drafts", "publications"):
+        database.run(f"UPDATE {rows} SET text = CAST('x' AS BLOB) WHERE name LIKE 'bad%'")
+    for rows in ("in_use", "publications"):
+        database.run(f"UPDATE {rows} SET about = CAST('{{' AS BLOB) WHERE name LIKE 'bad%'")
+    database.run("UPDATE in_use SET number = 'x' WHERE name = 'bad_agent'")
+
+    agents = command("agents", "list", "--json")
+    told = {each["name"]: each.get("problem", "") for each in json.loads(agents.stdout)}
+    assert (agents.exit_code, [*told], told["good_agent"]) == (1, ["bad_agent", "good_agent"], "")
+    database.run("UPDATE in_use SET number = 1 WHERE name = 'bad_agent'")
+    assert "is damaged: publish it anew from its file" in command("agents", "list").stdout
+    tools = command("tools", "list", "--tools", "none")
+    assert [line.split()[0] for line in tools.stdout.splitlines()[1:]] == ["good_tool", "good_workflow"]
+    assert all(f"{name}@1 can not be read" in tools.stderr for name in ("tool bad_tool", "workflow bad_workflow"))
+    assert command("workflow", "unpublish", "good_workflow").exit_code == 0, "what is damaged may mention it"
+    written = command("export", "out")
+    assert (written.exit_code, sorted(written.stdout.split())) == (
+        1,
+        sorted({*files["good"].values()} - {"good_workflow.workflow.yaml"}),
+    )
+    doctor = command("doctor", "--model", "embedded", "--json")
+    found = [each for each in json.loads(doctor.stdout) if each["about"] == "published"]
+    assert (doctor.exit_code, len(found)) == (1, len(DEFINITIONS))
+    assert "actum agents publish bad_agent.agent.yaml" in [each["advice"] for each in found]
+
+    for group, end in (("agents", "agent.yaml"), ("workflow", "workflow.yaml")):
+        mended = command(group, "publish", f"mine/{files['bad'][end]}")
+        assert mended.stdout.strip().endswith("@2 is published."), mended.output
+    assert command("agents", "list").exit_code == 0
+    assert command("prompts", "unpublish", "bad_prompt").exit_code == 0
+
+
 async def _look(place: str) -> tuple[set[str], set[str]]:
     """What every function that reads many runs makes of a file: the lines of it, and the problems."""
     journal = SQLiteJournal(place, key=KEY)

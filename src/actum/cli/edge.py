@@ -11,7 +11,7 @@ import typer
 
 from ..compose.extras import extra_of, install
 from ..core.definition import BadText
-from ..core.errors import ActumError, JournalError, UsageError
+from ..core.errors import ActumError, DamagedDefinition, JournalError, UsageError
 from ..core.language.sentence import Sentence
 from ..core.secrets.given import GIVEN
 from ..core.secrets.redacted_log import traceback_of
@@ -34,7 +34,7 @@ def tell(error: BaseException, *, as_json: bool) -> int:
         case Refusal():
             code = MISUSED if error.details.status < 500 else FAILED
             message, kind = error.sentence, error.details.code
-        case JournalError():
+        case JournalError() if not isinstance(error, DamagedDefinition):
             message = Sentence(
                 "{why}. Name another with --journal PATH or ACTUM_JOURNAL, or use --journal memory", why=error
             )

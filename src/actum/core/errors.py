@@ -11,6 +11,7 @@ prose.
     │       └── FeatureMissing      a record that the run needs can not be read here
     ├── WorkflowFailed              a node of a workflow failed, and nothing was to happen then
     ├── JournalError                the record can not be kept; nothing goes on without it
+    │   └── DamagedDefinition       one text that was published is damaged; all else can be read
     ├── ModelError                  the model gave no answer; ends a run
     │   ├── ModelUnavailable        not reached, overloaded, or cut off; worth another try
     │   ├── ModelRejected           the endpoint refused the request: key, name, size, content
@@ -153,6 +154,10 @@ class JournalError(ActumError):
 
     A run does not go on without its record.
     """
+
+
+class DamagedDefinition(JournalError):
+    """The text of one definition was changed in the database by hand: it is not used. All others can be read."""
 
 
 class ModelError(ActumError):

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from ..core.definition import BadText, ReadDefinition, TextProblem
-from ..core.errors import UsageError
+from ..core.errors import DamagedDefinition, UsageError
 from ..core.interfaces import Journal, Toolset
 from ..core.json import Json
 from ..core.language.sentence import Sentence
@@ -210,10 +210,10 @@ class PublishedWorkflows:
         card = read_card(line.about)
         if card is not None:
             return card
-        publication = await self._store.published(_KIND, line.name, line.number, tenant=self._tenant)
         try:
+            publication = await self._store.published(_KIND, line.name, line.number, tenant=self._tenant)
             return card_of(await self._definition_in(publication)) if publication is not None else None
-        except BadWorkflow:
+        except (BadWorkflow, DamagedDefinition):
             return None
 
     async def open(

@@ -15,10 +15,16 @@ from ...agents.identity import AgentRef
 from ...compose.agents import open_agents
 from ...compose.mistakes import meant
 from ...compose.settings import Settings, choose_agent, shown_settings, table_of
-from ...core.errors import ActumError, UnknownName
+from ...core.errors import ActumError, DamagedDefinition, UnknownName, UsageError
 from ...core.json import Json
 from ...core.language.sentence import names_or_none
-from ...core.stored.definitions import DefinitionDraft, Publication
+from ...core.stored.definitions import (
+    DefinitionDraft,
+    Definitions,
+    Publication,
+    PublicationInUse,
+    no_publication,
+)
 from ...journal.memory import MemoryJournal
 from ...server.api.published import AGENT_OPERATIONS, AGENTS
 from .. import options
@@ -48,8 +54,8 @@ def agents(context: typer.Context) -> None:
 
 @app.command("list")
 def list_agents(tenant: PublishedByFlag = "", as_json: JsonFlag = False, journal: JournalFlag = "") -> int:
-    """List the agents of the settings and the published ones, with who may use them. Exit code 1 when an agent of the
-    settings can not be built."""
+    """List the agents of the settings and the published ones, with who may use them. Exit code 1 when an agent can not
+    be built or read."""
     settings, terminal = options.read(journal=journal), Terminal()
     rows: list[tuple[str, ...]] = []
     told: list[Json] = []
@@ -61,11 +67,15 @@ def list_agents(tenant: PublishedByFlag = "", as_json: JsonFlag = False, journal
         rows.append((name, tr("settings"), _for_whom(table.users, table.roles), digest[:DIGEST_SHOWN], about))
         users: dict[str, Json] = {"users": list(table.users), "roles": list(table.roles)}
         told.append({"name": name, "version": 0, **({"problem": problem} if problem else {**users, "digest": digest})})
-    for number, agent in asyncio.run(_published(settings, said(tenant))):
-        who = _for_whom(agent.users, agent.roles)
-        rows.append((agent.name, f"{agent.name}@{number}", who, "", agent.description))
+    for line, agent in asyncio.run(_published(settings, said(tenant))):
+        where = f"{line.name}@{line.number}"
+        if isinstance(agent, str):
+            rows.append((line.name, where, "", "", tr_message(agent)))
+            told.append({"name": line.name, "version": line.number, "problem": agent})
+            continue
+        rows.append((line.name, where, _for_whom(agent.users, agent.roles), "", agent.description))
         users = {"users": list(agent.users), "roles": list(agent.roles)}
-        told.append({"name": agent.name, "version": number, **users})
+        told.append({"name": line.name, "version": line.number, **users})
     if as_json:
         terminal.json(told)
     elif rows:
@@ -163,18 +173,26 @@ def _refuse(settings: Settings, name: str, published: Sequence[str]) -> NoReturn
     )
 
 
-async def _published(settings: Settings, tenant: str) -> list[tuple[int, AgentDefinition]]:
-    """The agents that a tenant has published, with their numbers, but for those whose name an agent of the settings
-    has. No journal is made for this."""
+async def _published(settings: Settings, tenant: str) -> list[tuple[PublicationInUse, AgentDefinition | str]]:
+    """The agents that a tenant has published, but for those whose name an agent of the settings has; or why one can not
+    be read. No journal is made for this."""
     if not options.has_journal(settings):
         return []
-    found = []
     async with options.journal(settings) as opened:
-        for line in await opened.definitions.in_use(AGENT, tenant=tenant):
-            publication = await opened.definitions.published(AGENT, line.name, line.number, tenant=tenant)
-            if publication is not None and line.name not in settings.agents:
-                found.append((line.number, read_agent(publication.text)))
-    return found
+        lines = await opened.definitions.in_use(AGENT, tenant=tenant)
+        wanted = [line for line in lines if line.name not in settings.agents]
+        return [(line, await _read(opened.definitions, line, tenant)) for line in wanted]
+
+
+async def _read(definitions: Definitions, line: PublicationInUse, tenant: str) -> AgentDefinition | str:
+    """A published agent; or why it can not be read."""
+    try:
+        publication = await definitions.published(AGENT, line.name, line.number, tenant=tenant)
+        if publication is None:
+            raise no_publication(AGENT, line.name, line.number)
+        return read_agent(publication.text)
+    except (UsageError, DamagedDefinition) as error:
+        return str(error)
 
 
 async def _look(settings: Settings, name: str) -> AgentRef | str:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ...compose.administration import open_application
-from ...core.errors import UsageError
+from ...core.errors import DamagedDefinition, UsageError
 from ...core.json import Json
 from ...features.definition import DefinitionKind
 from ...features.refusal import Refusal
@@ -88,7 +88,9 @@ def apply(
 def export(
     folder: FolderArgument, tenant: TenantNameFlag = "", as_json: JsonFlag = False, journal: JournalFlag = ""
 ) -> int:
-    """Write what is in use into a folder, a file for each definition. `actum apply` of the folder changes nothing."""
+    """Write what is in use into a folder, a file for each definition. `actum apply` of the folder changes nothing. Exit
+    code 1 when the text of a definition is damaged; the others are written."""
+    lost: list[str] = []
     settings, terminal, top = options.read(journal=journal), Terminal(), Path(folder).expanduser()
 
     async def command() -> tuple[list[str], list[str]]:
@@ -97,7 +99,12 @@ def export(
             kept = app.journal.definitions
             for kind in kinds_of(app):
                 for line in await kept.in_use(kind.name, tenant=said(tenant)):
-                    found = await kept.published(kind.name, line.name, line.number, tenant=said(tenant))
+                    try:
+                        found = await kept.published(kind.name, line.name, line.number, tenant=said(tenant))
+                    except DamagedDefinition as damaged:
+                        terminal.error(damaged.sentence)
+                        lost.append(line.name)
+                        continue
                     if found is not None:
                         name = f"{line.name}.{kind.name}{_ending(kind, found.text)}"
                         _write(top / name, found.text)
@@ -108,13 +115,13 @@ def export(
     written, others = asyncio.run(command())
     if as_json:
         terminal.json(list(written))
-    elif not written:
+    elif not written and not lost:
         terminal.note("Nothing is published.")
     for name in written if not as_json else ():
         terminal.text(name)
     for name in others:
         terminal.note("{file} stays, though it was not exported: `actum apply` would publish it", file=name)
-    return DONE
+    return FAILED if lost else DONE
 
 
 def _given(terminal: Terminal, top: Path, kinds: Sequence[DefinitionKind]) -> list[Json]:

@@ -17,7 +17,7 @@ import typer
 from ...compose.administration import open_application
 from ...compose.settings import Settings
 from ...core.definition import BadText, DefinitionChange, TextProblem
-from ...core.errors import UsageError
+from ...core.errors import DamagedDefinition, UsageError
 from ...core.json import Json, JsonObject, dumps
 from ...core.stored.definitions import (
     DefinitionDraft,
@@ -211,7 +211,12 @@ class _DefinitionCommands:
             raise BadText(
                 [TextProblem(each.message, each.line, each.column, each.hint, each.place) for each in checked.problems]
             )
-        draft = await definitions.draft(kind.name, name, tenant=tenant)
+        draft, damaged = None, 0
+        try:
+            draft = await definitions.draft(kind.name, name, tenant=tenant)
+        except DamagedDefinition:  # the file takes its place
+            lines = await definitions.names(kind.name, tenant=tenant)
+            damaged = next((line.revision for line in lines if line.name == name), 0)
         is_given = draft is None or revision is not None or draft.text == text
         if draft is not None and not is_given and await is_unpublished(definitions, draft, tenant=tenant):
             raise UsageError(
@@ -222,7 +227,7 @@ class _DefinitionCommands:
                 draft=name,
                 revision=draft.revision,
             )
-        known = revision if revision is not None else draft.revision if draft is not None else 0
+        known = revision if revision is not None else draft.revision if draft is not None else damaged
         given: dict[str, Json] = {"text": text, "revision": known}
         try:
             saved = await self.operated.ask(app, f"save{kind.title}Draft", names, given, tenant)

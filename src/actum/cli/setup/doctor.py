@@ -64,6 +64,7 @@ from ..show.terminal import (
 from ..versions import version_of
 from .collection_readers import unread_collections
 from .unpublished import unpublished
+from .unreadable import unreadable
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -171,6 +172,7 @@ async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[Check
         *await _memories(settings),
         *await _collections(settings),
         *await _unpublished(settings),
+        *await _unreadable(settings),
         *await _defences(settings),
     ]:
         take(finding)
@@ -521,6 +523,25 @@ async def _unpublished(settings: Settings) -> list[CheckFinding]:
     except ActumError:
         return []  # told by `_journal`, and by `_agent`
     return [CheckFinding("warn", "published", str(each), each.command) for each in found]
+
+
+async def _unreadable(settings: Settings) -> list[CheckFinding]:
+    """The publications in use that can not be read."""
+    if not options.has_journal(settings):
+        return []
+    try:
+        found = await unreadable(options.journal(settings))
+    except ActumError:
+        return []  # told by `_journal`
+    return [
+        CheckFinding(
+            "bad",
+            "published",
+            Sentence("{kind} {name} can not be used: {why}", kind=each.kind.name, name=each.name, why=each.why),
+            each.command,
+        )
+        for each in found
+    ]
 
 
 async def _workflow(settings: Settings, name: str) -> CheckFinding:

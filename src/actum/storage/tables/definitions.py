@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...core.errors import JournalError
+from ...core.errors import DamagedDefinition, JournalError
 from ...core.stored.definitions import (
     CHANGES_MAX,
     Canary,
@@ -127,7 +127,7 @@ class DatabaseDefinitions:
 
         def write(database: Database) -> DefinitionDraft:
             database.lock()
-            draft = _draft(database, place)
+            draft = _draft(database, place, any_text=True)
             if draft is None:
                 raise no_draft(kind, name)
             if revision is not None and revision != draft.revision:
@@ -182,7 +182,7 @@ class DatabaseDefinitions:
             older = _publication(database, place, number)
             if older is None:
                 raise no_publication(kind, name, number)
-            if _draft(database, place) is None:
+            if _draft(database, place, any_text=True) is None:
                 _save(database, place, older.text.encode(), 0, at, by)
             return _publish(database, place, older.text, at, by, about, again=number, source=older.source)
 
@@ -269,7 +269,7 @@ class DatabaseDefinitions:
         def read(database: Database) -> list[Publication]:
             more = f" AND {database.has_bytes('text')}" if found else ""
             rows = database.execute(_MENTIONING + more, (*wanted, *found))
-            return [_publication_in(row[1:], (*wanted, str(row[0]))) for row in rows]
+            return [_publication_in(row[1:], (*wanted, str(row[0])), any_text=True) for row in rows]
 
         return await self._writer.ask(read)
 
@@ -346,7 +346,8 @@ def _place(tenant: str, kind: KindName, name: str) -> _Place:
     return checked_user("tenant", tenant), checked_kind(kind), checked_name(name)
 
 
-def _draft(database: Database, place: _Place) -> DefinitionDraft | None:
+def _draft(database: Database, place: _Place, *, any_text: bool = False) -> DefinitionDraft | None:
+    """A draft. With `any_text` a damaged text counts as an empty one: then another one can take its place."""
     rows = database.execute(_DRAFT, place)
     if not rows:
         return None
@@ -355,7 +356,7 @@ def _draft(database: Database, place: _Place) -> DefinitionDraft | None:
     return DefinitionDraft(
         kind=kind,
         name=name,
-        text=_text(text, digest, place),
+        text=_text(text, digest, place, any_text=any_text),
         revision=_int(revision),
         digest=str(digest),
         at=_float(at),
@@ -375,8 +376,8 @@ def _save(
 ) -> DefinitionDraft:
     """Save a text as a draft, unless the draft has it already."""
     tenant, kind, name = place
-    current, digest, text = _draft(database, place), text_digest(payload), payload.decode()
-    if current is not None and current.digest == digest:
+    current, digest, text = _draft(database, place, any_text=True), text_digest(payload), payload.decode()
+    if current is not None and current.digest == digest and current.text == text:
         return current
     if revision != (current.revision if current is not None else 0):
         raise StaleDraft(current, revision, text)
@@ -422,7 +423,7 @@ def _in_use(row: Sequence[object]) -> PublicationInUse:
     name, number, digest, at, about, canary, share = row
     return PublicationInUse(
         name=str(name),
-        number=_int(number),
+        number=_int(number) if str(number).isdecimal() else 0,  # nothing has this number: it can not be read
         digest=str(digest),
         at=_float(at),
         about=_about(about),
@@ -433,7 +434,7 @@ def _in_use(row: Sequence[object]) -> PublicationInUse:
 def _unpublish(database: Database, place: _Place) -> Publication:
     """Take out of use what is in use."""
     tenant, kind, name = place
-    in_use = _publication(database, place, None)
+    in_use = _publication(database, place, None, any_text=True)
     if in_use is None:
         raise no_publication(kind, name)
     database.execute(f"UPDATE drafts SET published = 0 {_OF}", place)
@@ -442,18 +443,20 @@ def _unpublish(database: Database, place: _Place) -> Publication:
     return in_use
 
 
-def _publication(database: Database, place: _Place, number: int | None) -> Publication | None:
-    """A publication; for None the one in use."""
+def _publication(
+    database: Database, place: _Place, number: int | None, *, any_text: bool = False
+) -> Publication | None:
+    """A publication; for None the one in use. With `any_text` a damaged text counts as an empty one."""
     if number is None:
         in_use = database.execute(_IN_USE, place)
         number = _int(in_use[0][0]) if in_use else 0
     rows = database.execute(_PUBLICATION, (*place, number)) if number in _NUMBERS else []
     if not rows:
         return None
-    return _publication_in(rows[0], place)
+    return _publication_in(rows[0], place, any_text=any_text)
 
 
-def _publication_in(row: Sequence[object], place: _Place) -> Publication:
+def _publication_in(row: Sequence[object], place: _Place, *, any_text: bool = False) -> Publication:
     found, digest, at, by, again, source, text, about = row
     _, kind, name = place
     return Publication(
@@ -461,7 +464,7 @@ def _publication_in(row: Sequence[object], place: _Place) -> Publication:
         name=name,
         number=_int(found),
         digest=str(digest),
-        text=_text(text, digest, place),
+        text=_text(text, digest, place, any_text=any_text),
         at=_float(at),
         by=str(by),
         again=_int(again),
@@ -487,8 +490,8 @@ def _publish(
     tenant, kind, name = place
     payload = text.encode()
     digest = text_digest(payload)
-    in_use = _publication(database, place, None)
-    if in_use is not None and in_use.digest == digest and not (pins and in_use.about != about):
+    in_use = _publication(database, place, None, any_text=True)
+    if in_use is not None and in_use.text == text and not (pins and in_use.about != about):
         line = _line(database, place)
         if line is not None and line.canary is not None:
             database.execute(_SET_CANARY, (0, 0, *place))
@@ -542,17 +545,21 @@ class _Quota:
         check_definition_quota(self._names[kind], publications, self._size)
 
 
-def _text(text: object, digest: object, place: _Place) -> str:
-    """The text of a row.
+def _text(text: object, digest: object, place: _Place, *, any_text: bool = False) -> str:
+    """The text of a row; with `any_text` an empty one where it is damaged.
 
     Raises:
-        JournalError: somebody changed the row by hand: the text is not used.
+        DamagedDefinition: somebody changed the row by hand: the text is not used.
     """
-    if not isinstance(text, bytes) or text_digest(text) != digest:
-        raise JournalError(
-            "the text of {place} {first_place!r} in the journal is damaged", place=place[1], first_place=place[2]
-        )
-    return text.decode()
+    if isinstance(text, bytes) and text_digest(text) == digest:
+        return text.decode()
+    if any_text:
+        return ""
+    raise DamagedDefinition(
+        "the text of {kind} {name!r} in the journal is damaged: publish it anew from its file, or take it out of use",
+        kind=place[1],
+        name=place[2],
+    )
 
 
 def _about(value: object) -> str:
