@@ -169,9 +169,8 @@ async def test_what_was_asked_six_weeks_ago_is_done_once_and_a_changed_agent_goe
         (run,) = await runs(page, "agent=desk")
         journal = SQLiteJournal(journal_path(settings, variables))
         async with journal.claim(str(run["id"])):  # as the server holds the run while it tries to go on
-            await api(
-                page, "POST", "/v1/tools/pay/call", {"arguments": {"to": "Ada", "amount": 1}}
-            )  # news: the page asks
+            # The news of another run have the page ask for this one.
+            await api(page, "POST", "/v1/tools/pay/call", {"arguments": {"to": "Ada", "amount": 1}})
             await expect(resume).to_have_count(0)
         await journal.close()
         held.let.set()

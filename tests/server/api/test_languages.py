@@ -25,7 +25,12 @@ REFUSED: list[tuple[str, str, dict[str, object] | None, str]] = [
     ("PUT", "/v1/runs", {}, "这个路径接受 GET, HEAD, POST。"),
     ("GET", "/v1/runs?principal=bob", None, "查看其他用户的运行需要权限 'admin'。"),
     ("POST", "/v1/runs", {"question": 7}, "有一个值不符合要求：question: 应为 str，而不是 int。"),
-    ("POST", "/v1/tools/add/call", {"arguments": {"a": "x"}}, "参数不符合要求：b：缺少（integer）。a：应为 integer，而不是 \"x\" (string)。"),
+    (
+        "POST",
+        "/v1/tools/add/call",
+        {"arguments": {"a": "x"}},
+        '参数不符合要求：b：缺少（integer）。a：应为 integer，而不是 "x" (string)。',
+    ),
     ("POST", "/v1/runs", {"question": "a {brace} of {0}", "agent": "{x}"}, "没有这个名称的、此密钥可以使用的智能体。"),
 ]
 
