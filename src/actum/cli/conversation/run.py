@@ -15,7 +15,6 @@ import typer
 from ...agents.agent import Agent
 from ...compose.models import make_model
 from ...compose.settings import MEMORY, Settings, table_of
-from ...core.call import Failure
 from ...core.clock import SystemClock
 from ...core.errors import (
     ContextOverflow,
@@ -27,7 +26,6 @@ from ...core.errors import (
 from ...core.event import RunResult
 from ...core.interfaces import Journal
 from ...core.json import Json, JsonObject, dumps
-from ...core.language.error_words import told as told_failure
 from ...core.message import UserMessage
 from ...core.model import Model
 from ...core.run.pending import Pending, over_at
@@ -210,14 +208,9 @@ def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as
             terminal.text(outcome.text)
         return report(terminal, result, settings, quiet=as_json)
     if not as_json:
-        terminal.error(f"{made.name}: {failure_words(outcome.error)}")
+        terminal.error(f"{made.name}: {failure_text(outcome.error, language())}")
         note_files(terminal, result, settings)
     return MISUSED if outcome.error.code == InvalidArguments.code else FAILED
-
-
-def failure_words(failure: Failure) -> str:
-    """Why there is no result, in the language of the person."""
-    return failure_text(failure) if language() == "en" else told_failure(failure, language())
 
 
 def report_workflow(

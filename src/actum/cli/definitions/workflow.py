@@ -26,12 +26,12 @@ from ...workflow.only import only_node
 from .. import options
 from ..conversation.approve import approver_at
 from ..conversation.call import read_arguments
-from ..conversation.run import failure_words, report_workflow, wait_along
+from ..conversation.run import report_workflow, wait_along
 from ..exit_codes import DONE, MISUSED
-from ..language import tr, tr_hint, tr_message
+from ..language import language, tr, tr_hint, tr_message
 from ..options import ConversationFlag, JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from ..show.terminal import Terminal, said, who
-from ..show.trace import Trace
+from ..show.trace import Trace, failure_text
 from . import sources
 from .commands import add_definition_commands, is_name
 from .importing import import_workflow
@@ -111,7 +111,7 @@ def run_workflow(
                 result = await wait_along(terminal, workflow, result, trace.show, quiet=as_json)
             except InvalidArguments as error:
                 raise UsageError(
-                    "{workflow}: {failure_words}", workflow=workflow.name, failure_words=failure_words(error.failure())
+                    "{workflow}: {failure}", workflow=workflow.name, failure=failure_text(error.failure(), language())
                 ) from None
             finally:
                 trace.close()

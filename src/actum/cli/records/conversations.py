@@ -23,6 +23,7 @@ from ...journal.conversations import Conversation, conversations
 from ...journal.named import beginning_with
 from ...server.api.sessions import OPERATIONS, SessionMessage, SessionMessages
 from .. import options
+from ..language import language
 from ..operated import add_commands
 from ..options import JournalFlag, JsonFlag, ModelFlag, OwnerFlag, TenantFlag
 from ..show.terminal import Terminal, shorten, who
@@ -51,7 +52,7 @@ def _show_message(terminal: Terminal, message: SessionMessage) -> None:
             for call in message.calls:
                 terminal.line("call", call_line(ToolCall("", call.tool, call.arguments)), "yellow")
         case "tool":
-            terminal.line("result", result_line(_result(message)), "green")
+            terminal.line("result", result_line(_result(message), language()), "green")
         case "server":
             terminal.line("told", shorten(message.text, RESULT_MAX), "dim")
 

@@ -415,8 +415,8 @@ def _outcome(outcome: CallCompleted | CallRefused) -> Iterator[Html]:
 
 def _result_text(result: ToolResult) -> str:
     if result.error is not None:
-        unknown = "\nNobody knows what it changed." if result.error.effect == "unknown" else ""
-        return failure_text(result.error) + unknown
+        unknown = f"\n{tr('Nobody knows what it changed.')}" if result.error.effect == "unknown" else ""
+        return failure_text(result.error, language()) + unknown
     if result.structured is not UNSET and not result.content:
         return value_text(result.structured)
     return result.text or "(nothing)"

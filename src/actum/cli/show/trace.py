@@ -352,15 +352,17 @@ def requested_by(requested: CallsRequested) -> str:
 def result_line(result: ToolResult, language: Language = "en") -> Text:
     """The result of a call in a line, or a few: an object by its fields, the rest as a model reads it."""
     if result.error is not None:
-        text = failure_text(result.error) if language == "en" else told(result.error, language)
-        return styled((f"{result.error.code}: ", "red"), shorten(text, RESULT_MAX))
+        return styled((f"{result.error.code}: ", "red"), shorten(failure_text(result.error, language), RESULT_MAX))
     if isinstance(result.structured, dict) and not result.content:
         return Text("  ").join(_pair(pair) for pair in result.structured.items())
     return styled(shorten(result.text, RESULT_MAX) if result.text else (tr("(nothing)"), "dim"))
 
 
-def failure_text(failure: Failure) -> str:
-    """Why there is no result: wrong arguments one by one, without the advice that is meant for a model."""
+def failure_text(failure: Failure, language: Language) -> str:
+    """Why there is no result: wrong arguments one by one, without the advice that is meant for a model. In English, what
+    is on record is told."""
+    if language != "en":
+        return told(failure, language)
     return (
         "; ".join(f"{problem.path or 'arguments'}: {_wrong(problem)}" for problem in failure.problems)
         or failure.message

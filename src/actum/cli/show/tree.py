@@ -57,7 +57,7 @@ from ...journal.timeline import (
     Row,
     Timeline,
 )
-from ..language import tr, tr_message
+from ..language import language, tr, tr_message
 from . import moments
 from .terminal import duration, shorten, styled
 from .trace import RESULT_MAX, call_line, requested_by, result_line, value_text
@@ -190,9 +190,9 @@ class _Branches:
     def _node(self, node: NodeSpan) -> None:
         """A node of a workflow: its path, where the workflow went on, and its call."""
         left = node.left
-        how = (
-            tr("begun") if left is None else left.error.message if left.error is not None else left.port or left.status
-        )
+        how = tr("begun") if left is None else left.port or left.status
+        if left is not None and left.error is not None:
+            how = tr_message(left.error.message)
         style = "red" if left is not None and left.error is not None else ""
         branch = self._tree.add(
             styled((tr("node "), "dim"), node.path, (f"  {shorten(how, RESULT_MAX)}", style or "dim"))
@@ -238,7 +238,7 @@ class _Branches:
         call = call_line(ToolCall("", checked.tool, checked.arguments))
         shown = branch.add(styled((tr("looked up first  "), "cyan"), call, (self._after(check.at), "dim")))
         fault = (f"  {checked.fault}", "red") if checked.fault else ""
-        shown.add(styled(result_line(checked.result), fault))
+        shown.add(styled(result_line(checked.result, language()), fault))
 
     def _attempt(self, branch: Tree, attempt: Attempt, *, is_last: bool) -> None:
         intended = attempt.intended
@@ -259,7 +259,7 @@ class _Branches:
         label = (tr("result  ") if outcome.result.error is None else "", "green")
         if isinstance(outcome, CallRefused):
             note = f"  · {outcome.rule}" if outcome.rule else ""
-        shown = branch.add(styled(label, result_line(outcome.result), (note, "dim")))
+        shown = branch.add(styled(label, result_line(outcome.result, language()), (note, "dim")))
         if isinstance(outcome, CallCompleted) and outcome.detail:
             shown.add(styled((outcome.detail, "dim")))
 

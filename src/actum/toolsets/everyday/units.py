@@ -40,11 +40,11 @@ def convert_units(value: float, from_unit: str, to_unit: str) -> Conversion:
     start, end = find_unit(from_unit), find_unit(to_unit)
     if start.quantity != end.quantity:
         raise ToolError(
-            "{from_unit} is a unit of {quantity}, {to_unit} of {end_quantity}: no conversion between them.",
+            "{from_unit} is a unit of {quantity_detail}, {to_unit} of {end_detail}: no conversion between them.",
             from_unit=from_unit,
-            quantity=start.quantity,
+            quantity_detail=start.quantity,
             to_unit=to_unit,
-            end_quantity=end.quantity,
+            end_detail=end.quantity,
         )
     result = (value * start.factor + start.offset - end.offset) / end.factor
     if start.quantity == "temperature" and value * start.factor + start.offset < -1e-9:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
+from actum.core.language.translation import in_language
+
 from ..text.lexicon import concepts_of, is_han, lexicon, wordset
 from ..text.words import spaced, terms, tokenize
 from ..tools.selection import Indexed
@@ -41,7 +43,8 @@ class Voice:
     def failed(self, code: str, topic: str, message: str) -> str:
         """What the user is told of a call without a result."""
         phrases = _failures()["zh" if self.chinese else "en"]
-        told = phrases.get(code, phrases["tool_error"]).format(topic=topic, message=message.strip())
+        why = in_language(message.strip(), "zh" if self.chinese else "en", "message")
+        told = phrases.get(code, phrases["tool_error"]).format(topic=topic, message=why)
         return told if told.endswith((".", "。", "!", "?", "！", "？")) else told + self.say("stop")
 
     def noun(self, kind: str, name: str) -> str:
