@@ -211,8 +211,11 @@ def test_the_doctor_says_nothing_in_english_and_its_labels_end_in_the_same_colum
 def test_a_run_on_record_is_shown_in_chinese(process: Process, tmp_path: Path) -> None:
     environment = {"ACTUM_LANG": "zh", "PYTHONIOENCODING": "utf-8", "ACTUM_JOURNAL": str(tmp_path / "runs.db")}
     assert process("run", "17*23 等于多少？现在东京几点？", "--model", "embedded", **environment).returncode == 0
-    page = tmp_path / "run.html"
-    shown = [process(*command, **environment).stdout for command in (("runs", "show", "last"), ("journal", "verify"))]
+    page, show = tmp_path / "run.html", ("runs", "show", "last")
+    shown = [process(*command, **environment).stdout for command in (show, ("journal", "verify"))]
+    failed = process("run", "把 5 公里换算成千克", "--model", "embedded", **environment).stdout
+    shown += [failed, process(*show, **environment).stdout]
+    assert all("公里 是长度的单位" in text for text in shown[2:])
     process("runs", "show", "last", "--html", str(page), **environment)
     body = page.read_text("utf-8").partition("</style>")[2]
     assert '<html lang="zh">' in page.read_text("utf-8")

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.run import run_server
+from tests.conformance.run import run_server, suite_folder
+from tests.conformance.run_client import failure
+from tests.peers.install import node
 from tests.server_process import running
 
 
@@ -24,3 +26,8 @@ def test_all_scored_scenarios_of_the_official_suite_pass(server: str, revision: 
     counted = [each for each in outcomes if each.counts]
     assert len(counted) == scenarios
     assert all(each.passes and each.checks for each in counted), said
+
+
+def test_a_scenario_of_the_official_suite_for_clients_passes() -> None:
+    """`make conformance` runs them all."""
+    assert failure(suite_folder(), str(node()), "2025-11-25", "initialize") == ""
