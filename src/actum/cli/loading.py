@@ -59,11 +59,11 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     host = open_mcp(read.servers, os.environ, egress=open_egress(settings, os.environ), wait_s=settings.mcp_wait)
     finds = FINDER in settings.tools
     if host is None:
-        yield Loaded([*loaded, open_finder(None)] if finds else loaded)
+        yield Loaded([*loaded, open_finder(None, settings.tool_labels)] if finds else loaded)
         return
     try:
         async with _telling([host], terminal):
-            yield Loaded([*loaded, open_finder(host) if finds else host], host.servers)
+            yield Loaded([*loaded, open_finder(host, settings.tool_labels) if finds else host], host.servers)
     finally:
         await host.close()
 

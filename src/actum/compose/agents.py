@@ -328,7 +328,7 @@ class Agents:
             )
         host = self._hosts[settings.mcp]
         if FINDER in settings.tools:
-            tools.append(open_finder(host))
+            tools.append(open_finder(host, settings.tool_labels))
         elif host is not None:
             tools.append(host)
         agent = make_agent(

@@ -29,6 +29,7 @@ from ..storage.pins import PinStore
 from ..storage.tokens import TokenStore
 from ..storage.whole_file import alone_with, replace
 from ..toolsets import mcp as mcp_tools
+from ..toolsets.wrappers import ToolLabels
 from ..transport.egress import Egress
 from .extras import install, missing_extras
 from .secrets import open_secrets, secret_file
@@ -257,9 +258,9 @@ def open_mcp(
     return mcp_tools.McpHost([open_server(server, environment, egress=egress, wait_s=wait_s) for server in servers])
 
 
-def open_finder(host: McpHost | None) -> McpFinder:
-    """`mcp_list_tools` and `mcp_call_tool`, for the servers of a host."""
-    return mcp_tools.McpFinder(host or mcp_tools.McpHost([]), prefixes=("mcp", "mcp_sse"))
+def open_finder(host: McpHost | None, labels: Mapping[str, ToolLabels]) -> McpFinder:
+    """`mcp_list_tools` and `mcp_call_tool`, for the servers of a host, with the operator's word on their tools."""
+    return mcp_tools.McpFinder(host or mcp_tools.McpHost([]), prefixes=("mcp", "mcp_sse"), labels=labels)
 
 
 def check_extra() -> None:

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from actum import Agent, ToolCall
+from actum import Agent, Label, ToolCall
 from actum.core.call import ToolResult
 from actum.core.json import Json, JsonObject
+from actum.core.message import ToolMessage
 from actum.core.policy import Answer
 from actum.core.run.pending import Pending
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp import McpHost, McpToolset
 from actum.toolsets.mcp.finder import McpFinder
+from actum.toolsets.wrappers import ToolLabels, labelled
 from tests.toolsets.shifty_server import ADD, Shifty
 
 pytestmark = pytest.mark.row("T4")
@@ -111,3 +113,20 @@ async def test_an_address_must_lead_to_the_open_internet(url: str) -> None:
         assert result.error is not None
         assert "may not be reached" in result.error.message
         assert [pending.kind for pending in person.asked] == ["approval"]  # to go there says something to somebody
+
+
+@pytest.mark.row("C9")
+async def test_the_labels_of_a_server_s_tool_hold_also_where_the_tool_is_found_while_the_agent_runs(
+    shifty: Shifty,
+) -> None:
+    labels = {"personal": Label(models=["ollama/*"])}
+    operator = {"shifty_add": ToolLabels(labels={"": "personal"})}
+    call = ToolCall("1", "mcp_call_tool", {"server": "shifty", "tool": "add", "arguments": {"a": 73250}})
+    async with McpHost([McpToolset(shifty.server())]) as host:
+        finder = labelled(operator, McpFinder(host, labels=operator))
+        for name, sees in (("openai:gpt-5", False), ("ollama:qwen3", True)):
+            model = ScriptedModel([call, "Done."], name=name)
+            result = await Agent(model, [finder], approver=Person(), labels=labels).run("Go")
+            (told,) = [each.result for each in model.requests[-1].messages if isinstance(each, ToolMessage)]
+            assert result.calls[0][1].labels == {"": "personal"}
+            assert (told.text == "[personal:1]") is not sees, name

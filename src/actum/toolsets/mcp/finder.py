@@ -23,12 +23,14 @@ from ...protocols.mcp.config import McpServer, McpTransport
 from ...schema.schema import compile_schema
 from ...transport.guard import AddressRefused, Guard
 from ...transport.http import HttpFailure
+from ..wrappers import ToolLabels, labels_of
 from .host import McpHost
 from .listing import Usable
 from .toolset import McpToolset
 
 Prefix = Literal["mcp", "mcp_sse"]
 
+NO_TOOL_LABELS: Mapping[str, ToolLabels] = {}
 USUAL: tuple[Prefix, ...] = ("mcp",)
 
 ADDRESSES_MAX = 16
@@ -46,6 +48,8 @@ class McpFinder:
         prefixes: under which names they are offered: `mcp_list_tools`, and `mcp_sse_list_tools` for servers by address
             that speak the old way over HTTP.
         guard: says which addresses may be reached; those of the open internet by default.
+        labels: the operator's word on the tools of the servers, by a name or a pattern of names, such as `files_*`. The
+            labels of their results hold here too.
     """
 
     generation = 0
@@ -57,8 +61,10 @@ class McpFinder:
         urls: bool = False,
         prefixes: Collection[Prefix] = USUAL,
         guard: Guard | None = None,
+        labels: Mapping[str, ToolLabels] = NO_TOOL_LABELS,
     ) -> None:
         self._host = host
+        self._labels = labels
         self._urls = urls
         self._guard = guard or Guard()
         self._found: dict[tuple[str, McpTransport], McpToolset] = {}
@@ -105,7 +111,8 @@ class McpFinder:
             problems = compile_schema(tool.result, where=tool.name, blanks=True).problems(result.structured)
             if problems:
                 raise unfit(problems[0], result)
-        return result
+        fields = labels_of(tool.name, self._labels).labels
+        return msgspec.structs.replace(result, labels=fields) if fields else result
 
     async def _toolset(self, server: str, transport: McpTransport) -> McpToolset:
         """The toolset of a server by its name or address.
