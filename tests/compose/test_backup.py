@@ -25,6 +25,7 @@ from actum.compose.journals import open_journal
 from actum.compose.secrets import open_secrets, secret_file
 from actum.compose.settings import Settings, read_settings
 from actum.core.errors import JournalError, UsageError
+from actum.core.language.translation import chinese
 from actum.core.message import UserMessage
 from actum.core.run.record import Ended, Started
 from actum.core.secrets.store import SecretValue
@@ -116,6 +117,7 @@ async def test_a_backup_under_load_is_restored_elsewhere_with_keys_and_secrets_a
     assert (found.keys, found.revoked) == (("ci",), 0)
     assert {"the variable ISSUER", "the variable ACTUM_SECRETS_KEY"} <= set(found.apart)
     assert any("key of the file of secrets" in each for each in found.apart)
+    assert all(chinese(each, "message") for each in found.apart), found.apart
     moved = {**found.variables, "HOME": "/nowhere", **KEY}
     assert open_secrets(moved).of(User())["till"] == secrets.of(User())["till"] == "s3cret"
     assert (shop.into / "rules" / "policy.toml").read_text() == 'default = "allow"\n'

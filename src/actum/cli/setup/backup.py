@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from ...compose.deploy.backup import back_up, restore
+from ...core.language.translation import in_language
 from .. import options
-from ..language import tr
+from ..language import language
 from ..options import JournalFlag, JsonFlag
 from ..show import moments
 from ..show.terminal import Terminal, said, who
@@ -89,4 +90,5 @@ def _tell_apart(terminal: Terminal, apart: tuple[str, ...]) -> None:
     if apart:
         terminal.note("Not in the backup, to be carried apart:")
     for each in apart:
-        terminal.note(f"  {tr(each)}")
+        told = in_language(each, language(), "message")
+        terminal.note(f"  {told}")

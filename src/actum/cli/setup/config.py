@@ -139,12 +139,21 @@ async def _refused(terminal: Terminal, public: str, key_env: str) -> list[str]:
             )
     with suppress(ActumError):  # as above
         for shadowed in await shadowed_definitions(settings, options.journal(settings)):
+            kind, name, means = shadowed.kind, shadowed.name, shadowed.means
+            if not shadowed.tenant:
+                terminal.note(
+                    "the published {kind} {name} is not used: this name is in the settings ({means})",
+                    kind=kind,
+                    name=name,
+                    means=means,
+                )
+                continue
             terminal.note(
                 "the published {kind} {name} of tenant {tenant!r} is not used: this name is in the settings ({means})",
-                kind=shadowed.kind,
-                name=shadowed.name,
+                kind=kind,
+                name=name,
                 tenant=shadowed.tenant,
-                means=shadowed.means,
+                means=means,
             )
     with suppress(ActumError):  # as above
         for missing in await unpublished(settings, options.journal(settings)):

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from ...core.errors import JournalError, UsageError
 from ...core.interfaces import Journal
+from ...core.language.sentence import Sentence
 from ...journal.export import check_journal
 from ...runs.administration import put_on_record
 from ...server.keys import revoke_key
@@ -56,10 +57,6 @@ _OF_STATE = (
     *("secrets.json.count", "secrets.json", "mcp-approved*.json", "a2a-approved*.json", "apis", "a2a-tasks"),
     "catalog",
 )
-_APART_OF_STATE = {
-    "mcp-seal.key": "the key with which calls that wait over MCP are sealed ({path})",
-    "tokens.json": "the logins at MCP servers that are kept in plain text ({path}): the users log in again",
-}
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _BUILT_IN = {EVERYDAY, BROWSER, "none", "code", "mcp", "published"}
 _WITHOUT_CODE = (PUBLISHED, KNOWLEDGE, A2A_SOURCE, *API_SOURCES)
@@ -144,7 +141,7 @@ def back_up(settings: Settings, environment: Mapping[str, str], folder: Path, fi
             version=version("actum"),
             at=time.time(),
             journal=place,
-            apart=tuple(_apart(settings, environment, folder)),
+            apart=tuple(map(str, _apart(settings, environment, folder))),
             members=(),
         )
         try:
@@ -221,32 +218,38 @@ def _is_inside(name: str) -> bool:
     return not name.startswith("~")
 
 
-def _apart(settings: Settings, environment: Mapping[str, str], folder: Path) -> Iterator[str]:
+def _apart(settings: Settings, environment: Mapping[str, str], folder: Path) -> Iterator[Sentence]:
     """What is not in a backup, and has to be carried apart."""
     store = secret_file(environment)
     if store.path.is_file():
-        place = store.keys.place()
-        yield f"the key of the file of secrets{f' ({place})' if place else ''}"
-    for name, told in _APART_OF_STATE.items():
-        if (path := state_folder(environment) / name).is_file():
-            yield told.format(path=path)
+        if place := store.keys.place():
+            yield Sentence("the key of the file of secrets ({place})", place=place)
+        else:
+            yield Sentence("the key of the file of secrets")
+    state = state_folder(environment)
+    if (path := state / "mcp-seal.key").is_file():
+        yield Sentence("the key with which calls that wait over MCP are sealed ({path})", path=path)
+    if (path := state / "tokens.json").is_file():
+        yield Sentence(
+            "the logins at MCP servers that are kept in plain text ({path}): the users log in again", path=path
+        )
     if settings.journal_key:
-        yield f"the key that signs the heads of the journal ({settings.journal_key})"
+        yield Sentence("the key that signs the heads of the journal ({file})", file=settings.journal_key)
     for file in filter(None, (settings.serve.certificate, settings.serve.key_file)):
-        yield f"the certificate of the server ({file})"
+        yield Sentence("the certificate of the server ({file})", file=file)
     for name in sorted(_variables(settings, environment, folder)):
-        yield f"the variable {name}"
+        yield Sentence("the variable {name}", name=name)
     sources = (each for table in (settings, *settings.of_agents.values()) for each in table.tools)
     tools = {each if isinstance(each, str) else each.source for each in sources} - _BUILT_IN
     code = [each for each in sorted(tools) if not each.startswith(_WITHOUT_CODE)]
     if code:
-        yield f"the code of the tools ({', '.join(code)})"
+        yield Sentence("the code of the tools ({files})", files=", ".join(code))
     agents = sorted({table.python for table in settings.agents.values() if table.python})
     if agents:
-        yield f"the code of the agents ({', '.join(agents)})"
+        yield Sentence("the code of the agents ({files})", files=", ".join(agents))
     outside = [name for name in _named_files(settings) if not _is_inside(name)]
     if outside:
-        yield f"files outside of the folder ({', '.join(outside)})"
+        yield Sentence("files outside of the folder ({files})", files=", ".join(outside))
 
 
 def _variables(settings: Settings, environment: Mapping[str, str], folder: Path) -> set[str]:
