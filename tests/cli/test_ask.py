@@ -96,7 +96,7 @@ def test_a_file_is_asked_without_a_collection_and_leaves_none_behind(run: Run) -
     for name, why in (
         ("photo.jpg", "files of this kind are not read"),
         ("none.pdf", "can not be read"),
-        ("pipe.pdf", "pipe.pdf is no file"),
+        ("pipe.pdf", "pipe.pdf can not be read: It is a pipe"),
     ):
         refused = run("ask", "What?", "--attach", name, "--model", "embedded", *RECORD)
         assert (refused.exit_code, why in refused.stderr) == (2, True), refused.output

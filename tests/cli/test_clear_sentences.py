@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -164,3 +165,37 @@ def test_blanks_between_the_words_of_a_marker_do_not_matter(gap: str, words: str
             [each.arguments for each in wanted.calls],
             wanted.text,
         ), cut
+
+
+READERS = (
+    ("run", "hi", "-a", "pipe"),
+    ("ask", "hi", "--attach", "pipe.md"),
+    ("workflow", "publish", "pipe.yaml"),
+    ("workflow", "run", "pipe.yaml"),
+    ("workflow", "import", "--from", "dify", "pipe.yaml"),
+    ("workflow", "run", "x", "--only", "a", "--pin", "pipe"),
+    ("tools", "list", "--tools", "pipe.json"),
+    ("tools", "add", "openapi", "pipe.yaml", "--name", "pets"),
+    ("mcp", "import", "pipe.json"),
+    ("run", "hi", "--mcp", "pipe.json"),
+    ("run", "hi", "--policy", "pipe.toml"),
+    ("restore", "pipe", "--into", "x"),
+    ("journal", "verify", "--file", "pipe"),
+    ("journal", "verify", "--key-file", "pipe"),
+    ("eval", "run", "pipe.jsonl"),
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes among files")
+def test_nobody_waits_for_a_pipe_that_was_named_as_a_file(run: Run, home: Path) -> None:
+    for name in {word for words in READERS for word in words if word.startswith("pipe")}:
+        os.mkfifo(home / name)
+    for words in READERS:
+        refused = run(*words)
+        told = " ".join(refused.output.split())
+        assert (refused.exit_code, "It is a pipe or a device, and no file" in told) == (2, True), (words, told)
+    given, put = os.pipe()  # as a shell opens it for `<(command)`
+    os.write(put, b"actum: workflow/1\nname: one\nnodes: {}\noutputs: {sum: 1}\n")
+    os.close(put)
+    assert run("workflow", "run", f"/dev/fd/{given}").stdout.strip() == '{"sum":1}'
+    os.close(given)

@@ -20,6 +20,7 @@ from ..core.clock import SystemClock
 from ..core.errors import BadTool, UsageError
 from ..core.json import JsonObject
 from ..core.language.sentence import names_or_none
+from ..core.process.named_file import read_named
 from ..core.secrets.store import SecretValue
 from ..core.user import User
 from ..protocols.oauth_metadata import BadMetadata, IssuerMetadata, read_issuer
@@ -253,7 +254,7 @@ def _of_file(source: str) -> DocumentSource:
     try:
         if path.stat().st_size > BYTES_MAX:
             raise UsageError("{path} has more than {most} bytes", path=path, most=BYTES_MAX)
-        return DocumentSource(path.as_uri(), path.read_bytes())
+        return DocumentSource(path.as_uri(), read_named(path))
     except OSError as error:
         raise UsageError("{path} can not be read: {why}", path=path, why=error.strerror) from None
 
@@ -478,7 +479,7 @@ def _beside(address: str, document: str) -> JsonObject:
     try:
         if path.stat().st_size > BYTES_MAX:
             raise BadDocument("a file of the document has more than {most} bytes", most=BYTES_MAX)
-        return read_text(path.read_bytes())
+        return read_text(read_named(path))
     except OSError as error:
         raise BadDocument("a file of the document can not be read: {why}", why=error.strerror) from None
 

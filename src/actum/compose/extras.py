@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..core.errors import UsageError
+from ..core.process.named_file import read_named_text
 from ..core.toml import read_toml
 from ..policy.published import policy_named
 from .settings import Settings
@@ -111,7 +112,7 @@ def _few(item: tuple[str, tuple[str, ...]]) -> int:
 def _has_condition(policy: str) -> bool:
     """Whether a policy has conditions; mistakes in its file are told by the code that opens the policy."""
     try:
-        rules = read_toml(Path(policy).expanduser().read_text("utf-8")).get("rules")
+        rules = read_toml(read_named_text(Path(policy).expanduser())).get("rules")
     except (OSError, ValueError):
         return False
     found = rules if isinstance(rules, list) else []

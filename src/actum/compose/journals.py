@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
+from ..core.process.named_file import read_named
 from ..core.secrets.private_paths import keep_private
 from ..journal.memory import MemoryJournal
 from ..storage.folders import state_folder
@@ -72,7 +73,7 @@ def open_journal(settings: Settings, environment: Mapping[str, str], *, older: b
 def read_journal_key(file: str) -> bytes:
     """The key in a file; a line end behind it is none of it, since editors and `echo` put one there."""
     try:
-        key = Path(file).expanduser().read_bytes().rstrip(b"\r\n")
+        key = read_named(Path(file).expanduser()).rstrip(b"\r\n")
     except (OSError, RuntimeError) as error:
         raise UsageError("the key of the journal can not be read: {why}", why=error) from None
     keep_private(file)

@@ -18,6 +18,7 @@ import msgspec
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse_object
 from ..core.language.sentence import names_or_none
+from ..core.process.named_file import read_named_text
 from ..core.secrets.private_paths import keep_private
 from ..core.toml import read_toml
 from ..core.user import User
@@ -102,7 +103,7 @@ def read_document(path: Path) -> JsonObject:
         UsageError: it can not be read.
     """
     try:
-        text = path.read_text("utf-8")
+        text = read_named_text(path)
         return read_toml(text) if path.suffix == ".toml" else parse_object(plain_json(text))[0]
     except (OSError, ValueError, JsonProblem) as error:
         raise UsageError("{path} can not be read: {why}", path=path, why=error) from None

@@ -10,6 +10,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.model import Model
+from ..core.process.named_file import read_named_text
 from ..dialects import dialect
 from ..dialects.base import Dialect
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
@@ -48,7 +49,7 @@ def make_dialect(settings: Settings) -> str | Dialect:
     if table.template:
         path = Path(settings.origin.folder if settings.origin is not None else ".") / table.template
         try:
-            options["template"] = path.read_text("utf-8")
+            options["template"] = read_named_text(path)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
             raise UsageError("the template {path} can not be read: {why}", path=table.template, why=why) from None

@@ -15,6 +15,7 @@ from ..core.definition import BadText
 from ..core.errors import ActumError, UsageError
 from ..core.interfaces import Toolset
 from ..core.process.installed import Installed, installed_one
+from ..core.process.named_file import read_named_text
 from ..core.stored.definitions import reference
 from ..core.tool import Tool
 from ..features.feature import FeatureOn
@@ -215,7 +216,7 @@ def _declared(name: str, jail: Jail, egress: Egress) -> Toolset | Tool:
         UsageError: the file can not be read, or something is wrong with the declaration.
     """
     try:
-        declared = read_declaration(Path(name).expanduser().read_text("utf-8"))
+        declared = read_declaration(read_named_text(Path(name).expanduser()))
         function = load_object(declared.module) if declared.module is not None else None
         if function is not None and not callable(function):
             raise UsageError("{module} is {kind}, and no function", module=declared.module, kind=kind_of(function))

@@ -20,6 +20,7 @@ from ..core.interfaces import Context, Journal, Toolset
 from ..core.language.sentence import Sentence
 from ..core.model import Model
 from ..core.policy import Approver, Policy
+from ..core.process.named_file import read_named
 from ..core.run.record import Started
 from ..core.secrets.store import SecretSource
 from ..core.stored.definitions import TRIED, reference
@@ -443,7 +444,7 @@ def workflow_text(path: str) -> bytes:
         UsageError: the file can not be read.
     """
     try:
-        return Path(path).expanduser().read_bytes()
+        return read_named(Path(path).expanduser())
     except OSError as error:
         raise UsageError("the workflow {path} can not be read: {why}", path=path, why=error.strerror) from None
 

@@ -19,6 +19,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
 from ..core.message import Message, UserMessage
+from ..core.process.named_file import open_named
 from ..dialects.transcode.messages import read_messages
 from .pattern import check_pattern, check_patterns
 
@@ -161,7 +162,7 @@ def read_cases(path: Path) -> list[Case]:
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise UsageError("{path}: a file of cases has at most {most} bytes", path=path, most=FILE_BYTES_MAX)
-        with path.open("rb") as file:
+        with open_named(path) as file:
             rows = list(_csv(path, file.read()) if path.suffix == ".csv" else _lines(path, file))
     except OSError as error:
         raise UsageError("{path} can not be read: {why}", path=path, why=error.strerror or error) from None

@@ -32,6 +32,7 @@ from ..core.approver import ROLE
 from ..core.call import ToolCall
 from ..core.errors import UsageError
 from ..core.policy import Decision, Facts
+from ..core.process.named_file import read_named_text
 from ..core.toml import read_toml
 from ..core.tool import Effects, Tool
 from .origin_condition import taken_out
@@ -204,7 +205,7 @@ class PolicyFile:
 
     def _read(self) -> Rules:
         try:
-            text = self.path.read_text("utf-8")
+            text = read_named_text(self.path)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError("the policy {path} can not be read: {why}", path=self.path, why=error) from None
         return read_rules(text, self.path.name, careful=self._careful)

@@ -24,6 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.errors import UsageError
+from ..core.process.named_file import open_named
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -129,7 +130,7 @@ def read_backup(source: Path, into: Path) -> BackupManifest:
         UsageError: this is no backup, it is damaged, or a newer version made it.
     """
     try:
-        with source.open("rb") as file, tarfile.open(fileobj=_Careful(file), mode="r:") as archive:
+        with open_named(source) as file, tarfile.open(fileobj=_Careful(file), mode="r:") as archive:
             return _unpacked(archive, into)
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise UsageError("{file} is no backup, or is damaged: {why}", file=source, why=error) from None

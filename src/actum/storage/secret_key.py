@@ -20,6 +20,7 @@ from tempfile import mkstemp
 from typing import Protocol, TypeVar
 
 from ..core.errors import UsageError
+from ..core.process.named_file import open_named
 from ..core.secrets.private_paths import keep_private
 
 KEY_VARIABLE, KEY_FILE_VARIABLE = "ACTUM_SECRETS_KEY", "ACTUM_SECRETS_KEY_FILE"
@@ -177,7 +178,7 @@ class EnvironmentKey:
                     variable=variable,
                     path=name,
                 )
-            with path.open("rb") as file:
+            with open_named(path) as file:
                 return file.read(KEY_BYTES_MAX + 2).strip()
         except (OSError, RuntimeError) as error:
             why = error.strerror if isinstance(error, OSError) else "there is no home folder"

@@ -24,6 +24,7 @@ from ...core.interfaces import Journal
 from ...core.json import JsonObject
 from ...core.language.sentence import Sentence
 from ...core.language.translation import Language, in_language
+from ...core.process.named_file import open_named
 from ...core.run.ids import new_id
 from ...core.run.record import Started
 from ...core.visible import on_one_line, visible
@@ -152,10 +153,8 @@ def _part(path: Path) -> MediaPart:
     """
     if not kind_of(path.name):
         raise UsageError("{path}: {why}", path=path.name, why=PROBLEMS["unknown_kind"])
-    if path.exists() and not path.is_file():  # a pipe would be waited for without end
-        raise UsageError("{path} is no file", path=path.name)
     try:
-        with path.open("rb") as file:
+        with open_named(path) as file:
             data = file.read(DOCUMENT_BYTES_MAX + 1)
     except OSError as error:
         raise UsageError("{path} can not be read: {why}", path=path.name, why=error.strerror or str(error)) from None

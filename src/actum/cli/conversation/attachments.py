@@ -24,6 +24,7 @@ from ...core.attachment import takes_files
 from ...core.call import MediaPart, TextPart
 from ...core.errors import UsageError
 from ...core.message import UserMessage
+from ...core.process.named_file import open_named
 from ...core.tool import Tool
 from ..language import tr
 from ..show.terminal import said
@@ -147,7 +148,7 @@ def read_file(path: str) -> GivenFile:
         UsageError: it can not be read, is empty, or is too large.
     """
     try:
-        with Path(path).expanduser().open("rb") as file:
+        with open_named(Path(path).expanduser()) as file:
             data = file.read(ATTACHED_BYTES_MAX + 1)
     except OSError as error:
         raise UsageError(f"-a {path}: {error.strerror or error}") from None

@@ -19,6 +19,7 @@ from ...compose.settings import Settings
 from ...core.definition import BadText, DefinitionChange, TextProblem
 from ...core.errors import DamagedDefinition, UsageError
 from ...core.json import Json, JsonObject, dumps
+from ...core.process.named_file import read_named
 from ...core.stored.definitions import (
     DefinitionDraft,
     Definitions,
@@ -434,7 +435,7 @@ def bytes_in(path: str, kind: str) -> bytes:
         UsageError: the file can not be read.
     """
     try:
-        return Path(path).expanduser().read_bytes()
+        return read_named(Path(path).expanduser())
     except OSError as error:
         raise UsageError("the {kind} {path} can not be read: {why}", kind=kind, path=path, why=error.strerror) from None
 

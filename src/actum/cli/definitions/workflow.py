@@ -15,6 +15,7 @@ from ...compose.workflows import workflow_models, workflow_settings
 from ...core.errors import InvalidArguments, UnknownName, UsageError
 from ...core.json import JsonObject, JsonProblem, parse
 from ...core.model import Model
+from ...core.process.named_file import read_named_text
 from ...core.tool import Tool
 from ...server.api.workflows.kind import OPERATIONS as KIND_OPERATIONS
 from ...server.api.workflows.kind import WORKFLOWS
@@ -175,7 +176,7 @@ def _pinned(path: str) -> JsonObject:
         UsageError: the file can not be read, or holds no JSON object.
     """
     try:
-        value, _ = parse(Path(path).expanduser().read_text(encoding="utf-8"))
+        value, _ = parse(read_named_text(Path(path).expanduser()))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError("--pin {path}: {given}", path=path, given=getattr(error, "strerror", None) or error) from None
     except JsonProblem as problem:

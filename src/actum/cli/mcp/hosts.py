@@ -13,6 +13,7 @@ import typer
 
 from ...core.errors import UsageError
 from ...core.json import JsonObject
+from ...core.process.named_file import read_named
 from ...protocols.jsonc_edit import with_member, without_member
 from ...protocols.mcp.hosts import HOSTS, Host, entry_for, file_of, host_named
 from ...storage.whole_file import alone_with, replace
@@ -145,7 +146,7 @@ def _read(path: Path) -> str:
     try:
         if path.stat().st_size > BYTES_MAX:
             raise UsageError("{path} is too large to be a file of servers: nothing was changed", path=path)
-        return path.read_bytes().decode("utf-8")
+        return read_named(path).decode("utf-8")
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:

@@ -19,6 +19,7 @@ from ...compose.user_code import load_object, names_one_object
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...core.json import Json, JsonObject
+from ...core.process.named_file import read_named, read_named_text
 from ...evals.adding import case_of
 from ...evals.case import Case, read_cases
 from ...evals.closed import ALL, ClosedWorld
@@ -395,7 +396,7 @@ def _words(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return path.read_text("utf-8")
+        return read_named_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError("--instructions {file}: {why}", file=path, why=error) from None
 
@@ -449,7 +450,7 @@ def _judge(model: str, rubric: Path | None) -> list[Judge]:
     if rubric is None:
         return []
     try:
-        words = rubric.read_text("utf-8")
+        words = read_named_text(rubric)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError("--rubric {file}: {why}", file=rubric, why=error) from None
     return [Judge(model=make_model(options.read(model=model)), rubric=words, name=rubric.stem)]
@@ -459,7 +460,7 @@ def _results(path: Path | None) -> dict[str, Json]:
     if path is None:
         return {}
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Json])
+        return msgspec.json.decode(read_named(path), type=dict[str, Json])
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UsageError("--results {file}: {why}", file=path, why=str(error) or "nested too deeply") from None
 

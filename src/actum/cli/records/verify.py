@@ -10,6 +10,7 @@ import typer
 
 from ...compose.journals import read_journal_key
 from ...core.errors import UsageError
+from ...core.process.named_file import open_named
 from ...journal.export import (
     Evidence,
     Report,
@@ -149,7 +150,7 @@ def _read(file: str) -> Evidence:
         UsageError: it can not be read, or holds something else.
     """
     try:
-        with Path(file).open("rb") as lines:
+        with open_named(Path(file)) as lines:
             return read_lines(lines)
     except UsageError as error:
         raise UsageError("{file}: {why}", file=file, why=error) from None

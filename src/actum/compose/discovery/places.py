@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from ...core.errors import ActumError, UsageError
 from ...core.process.installed import installed
+from ...core.process.named_file import open_named, read_named
 from ...protocols.openapi.reading import read_api
 from ...protocols.openapi.text import BYTES_MAX, read_text
 from ...protocols.plain_text import plain
@@ -110,7 +111,7 @@ def _functions(file: Path, source: str) -> list[FoundTools]:
     try:
         if file.stat().st_size > CODE_BYTES_MAX:
             return []
-        tree = ast.parse(file.read_bytes())
+        tree = ast.parse(read_named(file))
     except (OSError, SyntaxError, ValueError, RecursionError):
         return []
     functions = [each for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -128,10 +129,10 @@ def _is_tool(decorator: ast.expr) -> bool:
 
 def _document(file: Path) -> list[FoundTools]:
     try:
-        with file.open("rb") as opened:
+        with open_named(file) as opened:
             if not _IS_DOCUMENT.search(opened.read(_HEAD_BYTES)) or file.stat().st_size > BYTES_MAX:
                 return []
-        return document_in(file.read_bytes(), str(file), file.stem)
+        return document_in(read_named(file), str(file), file.stem)
     except OSError:
         return []
 
