@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actum.compose.agents import Agents
+from actum.compose.published.agents import DeclaredAgents
 from actum.compose.published.tools import DeclaredTools
 from actum.compose.serving import Serving, open_doors, served_agents
 from actum.compose.settings import read_settings
@@ -203,3 +204,15 @@ def test_what_names_nothing_that_could_be_published_is_told_when_the_settings_ar
     agents = Agents(read_settings(tmp_path, {}, {}), {}, tmp_path, journal=MemoryJournal())
     with pytest.raises(UsageError, match=told):
         agents.get("desk")
+
+
+async def test_the_users_of_a_published_agent_are_shared_out_by_the_weights_of_its_model(tmp_path: Path) -> None:
+    upstreams = ", ".join(f'{{ model = "http://127.0.0.1:{port}/v1#m", weight = 1 }}' for port in (8001, 8002))
+    (tmp_path / "actum.toml").write_text(f"[models.fast]\nupstreams = [{upstreams}]\n", "utf-8")
+    settings, journal = read_settings(tmp_path, {}, {}), MemoryJournal()
+    async with open_workflows(settings, {}, tmp_path, journal=journal) as workflows:
+        tools = DeclaredTools(settings, {}, tmp_path, journal=journal, workflows=workflows)
+        agents = DeclaredAgents(settings, journal=journal, own=[], tools=tools)
+        first = [await agents.model("north", "fast", f"user {number}") for number in range(30)]
+        again = [await agents.model("north", "fast", f"user {number}") for number in range(30)]
+    assert (len(set(map(id, first))), first) == (2, again)

@@ -15,9 +15,11 @@ from actum.core.errors import UsageError, WorkflowFailed
 from actum.core.interfaces import Context
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, Usage, UserMessage
+from actum.core.model import Model
 from actum.core.run.node_records import NodeBegan, NodeLeft
 from actum.core.run.record import Intended, Started
 from actum.core.tool import Tool
+from actum.core.user import User
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.testing import FakeClock, ScriptedModel
@@ -465,3 +467,30 @@ async def test_runs_and_conversations_of_two_tenants_are_apart() -> None:
         await flow.run(run_id="r", tenant="south")
     with pytest.raises(UsageError):
         await flow.resume("r", tenant="south")
+
+
+class AskedFor:
+    """Offers one model, and keeps on whose behalf it was asked."""
+
+    names = ("fast",)
+
+    def __init__(self) -> None:
+        self.users: list[User] = []
+
+    def has(self, name: str) -> bool:
+        return name == "fast"
+
+    async def open(self, name: str, user: User) -> Model | None:
+        self.users.append(user)
+        return ScriptedModel([Reply.of("Yes.")])
+
+
+async def test_runs_of_nobody_known_are_drawn_by_their_conversation_or_each_for_itself() -> None:
+    offered = AskedFor()
+    nodes: JsonObject = {"nodes": {"say": {"type": "model", "model": "fast", "prompt": "Well?"}}}
+    flow = workflow(nodes, offered=offered)
+    for conversation, principal in (("", ""), ("", ""), ("c1", ""), ("c1", ""), ("", "ann")):
+        await flow.run({}, conversation=conversation, principal=principal)
+    first, second, *others = offered.users
+    assert len({first, second, *others}) == 4
+    assert others == [User("", "c1"), User("", "c1"), User("", "ann")]

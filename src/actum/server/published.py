@@ -87,7 +87,7 @@ class TenantAgents(Protocol):
         """What a name means by the settings, such as `an agent`; empty for nothing."""
 
     async def open(
-        self, name: str, began_with: Mapping[str, int] | None = None, *, number: int | None = None
+        self, name: str, began_with: Mapping[str, int] | None = None, *, number: int | None = None, user: str = ""
     ) -> Agent[object]:
         """The agent in use, another publication of it, or the one with which a run began.
 
@@ -95,6 +95,7 @@ class TenantAgents(Protocol):
             name: what it is called.
             number: which publication, for a run that begins; None for the one in use.
             began_with: as in `Started.uses`; None for a run that begins.
+            user: who asks: where upstreams of the model have weights, each user has one to begin with.
 
         Raises:
             UnknownName: there is no such publication.
@@ -311,7 +312,7 @@ class PublishedOffer:
         if own is None or line is None:
             return None
         with suppress(UnknownName):
-            return await _agent(own, name, number=version or line.publication.number_for(user))
+            return await _agent(own, name, number=version or line.publication.number_for(user), user=user)
         return None
 
     async def canary_for(self, tenant: str, name: str, user: str) -> int:
@@ -352,7 +353,7 @@ class PublishedOffer:
         tried = started.uses.get(f"{TRIED}{AGENT}/{started.agent}")
         if tried is not None:
             return await own.draft(started.agent, tried, started.uses)
-        return await _agent(own, started.agent, started.uses)
+        return await _agent(own, started.agent, started.uses, user=started.principal or started.conversation)
 
     async def open(self, tenant: str, name: str, number: int = 0) -> Workflow | None:
         """A publication of a tenant's workflow, the one in use for 0; None where the tenant has none of this name.
@@ -412,10 +413,10 @@ async def _opened(own: TenantTools, name: str, uses: Mapping[str, int] | None = 
 
 
 async def _agent(
-    own: TenantAgents, name: str, uses: Mapping[str, int] | None = None, *, number: int | None = None
+    own: TenantAgents, name: str, uses: Mapping[str, int] | None = None, *, number: int | None = None, user: str = ""
 ) -> Agent[object]:
     try:
-        return await own.open(name, uses, number=number)
+        return await own.open(name, uses, number=number, user=user)
     except BadText as bad:
         raise UsageError(
             "the agent {name!r} can not be run now: {why}", name=name, why=bad.problems[0].message

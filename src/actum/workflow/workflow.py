@@ -697,13 +697,16 @@ class Workflow:
             for each in earlier
         ]
         heard.append(UserMessage((TextPart(dumps(inputs)),), source))
+        drawn = started.owning_user
+        if not drawn.principal:  # without a user, each conversation for itself, else each run
+            drawn = User(drawn.tenant, started.conversation or run_id)
         async with self.runner.at_work(run_id, state, setting, ModelSide(heard=heard)) as run:
             engine = WorkflowEngine(
                 run,
                 definition,
                 inputs,
                 From((Origin(started.given_by),)),
-                partial(self._model, user=started.owning_user),
+                partial(self._model, user=drawn),
                 heard,
                 kept,
                 self._templates,

@@ -644,6 +644,15 @@ async def test_users_stay_with_their_arm_and_arms_get_their_share() -> None:
     assert plain.order("fast", User("", "bo")) == plain.upstreams
 
 
+async def test_callers_without_a_key_are_not_one_user_to_the_weights() -> None:
+    with ChatServer(lambda _: REPLY) as one, ChatServer(lambda _: REPLY) as other:
+        route = ModelRoute([upstream(one.url, weight=1.0), upstream(other.url, weight=1.0)])
+        async with gateway({"fast": route}) as (_, client, _):
+            for _ in range(30):
+                await client.post("/v1/chat/completions", json=CHAT_BODY)
+        assert all(server.requests for server in (one, other)), "each request is drawn for itself"
+
+
 async def test_tokens_are_counted_where_the_upstream_can_and_estimated_elsewhere() -> None:
     body = asked_for("messages", stream=False)[1]
     server = RawServer([http(b'{"input_tokens": 17}')])

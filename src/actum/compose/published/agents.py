@@ -25,6 +25,7 @@ from ...core.model import Model
 from ...core.process.worker_thread import off_loop
 from ...core.stored.definitions import TRIED, as_written, draft_tried, no_publication, reference
 from ...core.tool import Tool
+from ...core.user import User
 from ...knowledge.browsing.browser import KnowledgeTool
 from ...runs.given_tools import Toolish, sort_out
 from ...server.api.connected import TenantModels
@@ -85,18 +86,19 @@ class DeclaredAgents:
             self._tenants[tenant] = AgentsOfOne(self, tenant)
         return self._tenants[tenant]
 
-    async def model(self, tenant: str, name: str) -> Model:
+    async def model(self, tenant: str, name: str, user: str = "") -> Model:
         """A model that the server offers to a tenant.
 
         Args:
             tenant: the tenant.
             name: its name; empty for the one that is asked where nothing is said.
+            user: who asks: where upstreams have weights, each user has one to begin with.
 
         Raises:
             BadText: there is none of this name.
         """
         try:
-            named = self.named.open(name) if name else None
+            named = self.named.open(name, User(tenant, user)) if name else None
         except UsageError as error:
             raise BadText([TextProblem(error.sentence, path="model")]) from None
         if named is not None:
@@ -148,7 +150,7 @@ class AgentsOfOne:
         return self._listed
 
     async def open(
-        self, name: str, began_with: Mapping[str, int] | None = None, *, number: int | None = None
+        self, name: str, began_with: Mapping[str, int] | None = None, *, number: int | None = None, user: str = ""
     ) -> Agent[object]:
         """The agent in use, another publication, or the one with which a run began; see `TenantAgents.open`.
 
@@ -162,7 +164,7 @@ class AgentsOfOne:
             raise no_publication(AGENT, name, number)
         definition = await off_loop(len(publication.text), read_agent, publication.text)
         with opening(f"agent {name}", "tools"):
-            return await self._agent(definition, {f"{AGENT}/{name}": publication.number}, began_with)
+            return await self._agent(definition, {f"{AGENT}/{name}": publication.number}, began_with, user)
 
     async def draft(self, name: str, text: int, began_with: Mapping[str, int] | None = None) -> Agent[object]:
         """The agent of a draft, for a try; see `TenantAgents.draft`.
@@ -199,14 +201,18 @@ class AgentsOfOne:
         return ReadDefinition(name=definition.name, about=definition.description)
 
     async def _agent(
-        self, definition: AgentDefinition, uses: Mapping[str, int], began_with: Mapping[str, int] | None = None
+        self,
+        definition: AgentDefinition,
+        uses: Mapping[str, int],
+        began_with: Mapping[str, int] | None = None,
+        user: str = "",
     ) -> Agent[object]:
         declared = self._declared
         instructions, prompt = await self._instructions(definition, began_with)
         toolsets, pinned = await self._tools(definition, began_with)
         helpers, theirs = await self._agents(definition, began_with)
         uses = {**uses, **prompt, **pinned, **theirs}
-        model = await declared.model(self._tenant, definition.model)
+        model = await declared.model(self._tenant, definition.model, user)
         known = (id(model), *uses.items())
         if began_with is None and known in self._built:
             return self._built[known]

@@ -39,8 +39,10 @@ from ...core.json import JsonObject
 from ...core.message import Usage
 from ...core.process.real_models import check_may_ask
 from ...core.process.worker_thread import LARGE, off_loop
+from ...core.run.ids import new_id
 from ...core.stored.passed import PassedEnd, PassedRequest, PassedRequests, passed_key
 from ...core.trace import trace_id, traceparent_of
+from ...core.user import User
 from ...dialects.api.openai_responses.encoder import repeated
 from ...dialects.base import ApiDialect
 from ...dialects.error_answer import status_of
@@ -211,7 +213,8 @@ class PassingThrough:
         last: ActumError | Response = ModelUnavailable("No server of this model can be asked now.", status=503)
         user = asked.identity.user
         caller = f"{user.tenant}\0{user.principal}"
-        for upstream in route.order(name, user):
+        drawn = user if user.principal else User(user.tenant, new_id("user"))  # without a key, each request for itself
+        for upstream in route.order(name, drawn):
             try:
                 self._breakers.check(upstream.name, self._clock.monotonic(), caller)
                 self._breakers.check(upstream.name, self._clock.monotonic())
