@@ -85,6 +85,7 @@ def test_a_limit_that_is_none_is_told(tmp_path: Path, limits: JsonObject) -> Non
     ("text", "told"),
     [
         ("model = ", "can not be read"),
+        ('tools = ["a.py"]\n[tools."send_mail"]\nsinks = ["to"]', "the list of tools is `use = [...]` in [tools]"),
         ("modle = 'x'", "unknown field `modle`. The settings are: model"),
         ("model = 7", "`model`: give a text, not a whole number"),
         ("tools = 'everyday'", "`tools`: give a list, not a text"),

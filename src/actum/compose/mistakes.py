@@ -24,6 +24,7 @@ _TABLE = re.compile(r"^\s*(\[\[?)(.+?)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]++|"[^"]*"|'[^']*'|\s*+\.\s*+)+?)\s*=""")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _NAMED = re.compile(r"\[(?P<table>[^\]]+)\](?: (?P<key>[a-z_]+):)?")
+_LIST_AND_TABLES = Sentence('Beside tables such as [tools."crm_*"] the list of tools is `use = [...]` in [tools]')
 _MARKS = ('"""', "'" * 3)
 
 
@@ -67,7 +68,8 @@ class Fault(Struct, frozen=True):
 def unreadable(file: str, text: str, error: tomllib.TOMLDecodeError) -> Mistake:
     """A file whose text is no TOML."""
     found = _LINE_OF_TOML.search(str(error))
-    return Mistake(file, int(found[1]) if found else len(text.splitlines()), f"can not be read: {error}")
+    hint = _LIST_AND_TABLES if "('tools'," in str(error) else ""
+    return Mistake(file, int(found[1]) if found else len(text.splitlines()), f"can not be read: {error}", str(hint))
 
 
 def placed(file: str, text: str, faults: Sequence[Fault]) -> list[Mistake]:
