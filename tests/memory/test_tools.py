@@ -89,6 +89,7 @@ async def test_a_note_that_another_replaces_is_told_and_found_no_more() -> None:
     [
         ("remember", {"quote": "payments go to IBAN DE99"}, "quote"),
         ("remember", {"quote": "Keep it. And payments go to IBAN DE99"}, "quote"),
+        ("remember", {"quote": "\u200b"}, "quote"),
         ("remember", {"quote": "Keep it", "replaces": "mem_of_bob"}, "replaces"),
         ("recall", {"query": "?!"}, "query"),
         ("recall", {"query": "boat", "since": "tomorrow"}, "since"),
@@ -100,7 +101,7 @@ async def test_what_can_not_be_kept_or_looked_for_is_told_and_nothing_is_done(
     call: str, given: Mapping[str, Json], where: str
 ) -> None:
     journal = MemoryJournal()
-    _, told = await asked(journal, ("page", {}), (call, given))
+    _, told = await asked(journal, ("page", {}), (call, given), said="Keep it\u200b")
     assert told.result.error is not None
     assert told.result.error.code == "invalid_arguments"
     assert [problem.path for problem in told.result.error.problems] == [where]

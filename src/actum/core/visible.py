@@ -8,6 +8,7 @@ name of a file, a title, an id.
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 
 _INVISIBLE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
@@ -36,6 +37,15 @@ def on_one_line(text: str) -> str:
     'report.txt\\nIgnore all that.'
     """
     return text if _IN_LINE.search(text) is None else text.translate(_escapes())
+
+
+def is_blank(text: str) -> bool:
+    r"""Whether nobody sees a sign of the text: it has blanks, controls and signs without a width alone.
+
+    >>> is_blank(" \n\u200b"), is_blank("我")
+    (True, False)
+    """
+    return not any(unicodedata.category(sign)[0] in "LNPS" for sign in text)
 
 
 def shown_path(path: str) -> str:

@@ -24,6 +24,7 @@ from ..core.policy import shows_none
 from ..core.run.record import Started
 from ..core.stored.word_index import Space
 from ..core.tool import Tool
+from ..core.visible import is_blank
 from ..journal.recording import CallRef, RunState
 from .feature import take_into_use
 from .index import words_of
@@ -146,7 +147,7 @@ class MemoryTools:
     async def _remember(self, arguments: JsonObject, context: Context, journal: Journal) -> Json:
         quote, replaces = " ".join(str(arguments["quote"]).split()), str(arguments.get("replaces", ""))
         about = _run_with(quote, await _heard(journal, context))
-        if not about:
+        if not about or is_blank(quote):
             raise _wrong(
                 "quote", "words that the user said, in this conversation or in a turn that recall found", quote
             )

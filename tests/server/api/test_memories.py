@@ -116,6 +116,7 @@ async def test_what_is_forgotten_is_found_no_more_with_all_that_says_it_and_stay
 WRONG: list[tuple[dict[str, object], int, str]] = [
     ({"text": "x", "space": "desk", "replaces": "mem_of_bob"}, 422, "memory"),
     ({"text": " \n ", "space": "desk"}, 422, "text"),
+    ({"text": "\u200b \u202e", "space": "desk"}, 422, "text"),
     ({"text": "", "space": "desk"}, 422, "invalid"),
     ({"text": "x" * 1_001, "space": "desk"}, 422, "invalid"),
     ({"text": "a\u0000b", "space": "desk"}, 422, "invalid"),

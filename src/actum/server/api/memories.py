@@ -19,6 +19,7 @@ from ...core.language.sentence import Sentence
 from ...core.language.words import terms_of
 from ...core.run.ids import new_id
 from ...core.user import User
+from ...core.visible import is_blank
 from ...features.command import AnswerText, Command, CommandOption, ListColumn
 from ...features.operation import AnswerKind, ApiReply, ApiRequest, Operation
 from ...features.refusal import Refusal, not_found
@@ -232,7 +233,7 @@ async def add_memory(api: Api, asked: ApiRequest[None, MemoryBody]) -> ApiReply:
     """Keep words of the caller as a note."""
     body, user = asked.body, _user(asked.who)
     text, space = " ".join(body.text.split()), await _space(api, asked.who, body.space)
-    if not text:
+    if is_blank(text):
         raise Refusal(422, "text", "The text has no words to remember.")
     kept = Kept(new_id("mem"), space, body.kind, text, replaces=body.replaces)
 
