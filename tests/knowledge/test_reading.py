@@ -44,6 +44,22 @@ def test_html_is_what_a_person_would_see() -> None:
     assert {"Hotels", "Keep the bill", "City", "Rome", "150"} <= set(units)
 
 
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("one <span hidden>two</span> three", "one three"),
+        ("one <span style='display:none'>two <i hidden>2</i> <span>2</span> 2</span> three", "one three"),
+        ("one <script>two</script> `<span hidden>` three", "one <span hidden> three"),
+        ("one <span hidden>two\n\nthree", "one\n\nthree"),
+        ("<div style='display: none'>\n\none **two**\n\n- two\n\n```\ntwo\n```\n\n</div>\n<p>three</p>", "three"),
+        ("<div hidden><div>\n\none\n\n</div>\n\ntwo\n\n</div>\n\nthree", "three"),
+        ("<p hidden>one\n\ntwo\n\n<details>\n<summary>three</summary>\n\nfour\n\n</details>", "two\n\nthree\n\nfour"),
+    ],
+)
+def test_what_html_hides_in_markdown_is_left_out(text: str, seen: str) -> None:
+    assert read("markdown", text.encode()).text == seen
+
+
 async def test_pdf_words_broken_at_the_end_of_a_line_are_whole_and_pages_are_counted(reader: JailedReader) -> None:
     data = files.pdf("Notice\nThe period of no-\ntice is three months.", "Rent\nIt is due.", title="Lease")
     page = await reader.read("lease.PDF", data)

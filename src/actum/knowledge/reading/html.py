@@ -6,6 +6,7 @@ Hidden elements are those that say so themselves, by `hidden` or by their own `s
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 
 from resiliparse.parse.html import DOMContext, ElementNode, HTMLTree, TextNode, traverse_dom
 
@@ -20,7 +21,10 @@ _PARTED = (
     "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer "
     "form header hgroup hr html legend main menu nav p pre search section summary table tbody tfoot thead"
 )
-_LEFT_OUT, _BLOCKS = frozenset(_UNSEEN.split()), frozenset(_PARTED.split())
+_ENDLESS = "area base br col embed frame hr img input link meta param source track wbr"
+"""Elements in which nothing stands."""
+_LEFT_OUT, _BLOCKS, _VOID = (frozenset(each.split()) for each in (_UNSEEN, _PARTED, _ENDLESS))
+_DEPTH_MAX = 100
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LINES = frozenset(("br", "caption", "li", "option", "tr"))
 _HIDDEN = re.compile(
@@ -66,7 +70,7 @@ class _Walk:
             (self._writer.exactly if self._pre else self._writer.words)(node.value or "")
         elif isinstance(node, ElementNode):
             tag = (node.tag or "").lower()
-            if tag in _LEFT_OUT or _is_hidden(node):
+            if _is_hidden(tag, node.getattr("style"), is_marked=node.hasattr("hidden")):
                 self._hidden_at = context.depth
             else:
                 self._open(tag, context.depth)
@@ -128,8 +132,41 @@ class _Walk:
             writer.line()
 
 
-def _is_hidden(node: ElementNode) -> bool:
-    if node.hasattr("hidden"):
-        return True
-    style = node.getattr("style")
-    return style is not None and _HIDDEN.search(style) is not None
+def _is_hidden(tag: str, style: str | None, *, is_marked: bool) -> bool:
+    """Whether nobody sees an element: by its kind, by its own style, or by `hidden`."""
+    return tag in _LEFT_OUT or is_marked or (style is not None and _HIDDEN.search(style) is not None)
+
+
+class HiddenPart(HTMLParser):
+    """Follows the tags of HTML that stands piece by piece between other text, and knows whether they hide that text.
+
+    Attributes:
+        tag: the element that hides what comes next; empty for none.
+        depth: how many elements of this kind are open.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tag, self.depth = "", 0
+
+    @property
+    def begins(self) -> str:
+        """HTML that hides what stands behind it, as the tags until here do."""
+        return f"<{self.tag} hidden>" * min(self.depth, _DEPTH_MAX)
+
+    def follow(self, html: str) -> None:
+        """Take the next piece."""
+        self.feed(html)
+        self.close()
+        self.reset()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.tag:
+            self.depth += tag == self.tag
+        elif tag not in _VOID and _is_hidden(tag, dict(attrs).get("style"), is_marked="hidden" in dict(attrs)):
+            self.tag, self.depth = tag, 1
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self.tag:
+            self.depth -= 1
+            self.tag = self.tag if self.depth else ""

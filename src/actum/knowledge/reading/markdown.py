@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from .charset import decoded
-from .html import write_html
+from .html import HiddenPart, write_html
 from .page import DocumentPage, Mark, PageWriter
 
 
@@ -39,6 +39,7 @@ class _Writer:
         self._marks: list[Mark] = []
         self._lists: list[int] = []
         self._cells = 0
+        self._hidden = HiddenPart()
 
     def write(self, tokens: Sequence[Token]) -> None:
         for token in tokens:
@@ -75,10 +76,24 @@ class _Writer:
         """A block of code or HTML."""
         self.page.block()
         if token.type == "html_block":
-            write_html(self.page, token.content)
+            self.page.is_hidden = False
+            write_html(self.page, f"{self._hidden.begins}{token.content}")
+            self._follow(token.content)
+            if self._hidden.tag == "p":  # the next paragraph ends it
+                self._show("", 0)
         else:
             self.page.exactly(token.content.rstrip("\n"))
         self.page.block()
+
+    def _follow(self, html: str) -> None:
+        """Look at the tags of a piece of HTML, which may hide what comes next."""
+        self._hidden.follow(html)
+        self.page.is_hidden = bool(self._hidden.tag)
+
+    def _show(self, tag: str, depth: int) -> None:
+        """Go back to what was hidden at an earlier place."""
+        self._hidden.tag, self._hidden.depth = tag, depth
+        self.page.is_hidden = bool(tag)
 
     def _list(self, token: Token) -> None:
         """The beginning or the end of a list."""
@@ -107,6 +122,7 @@ class _Writer:
 
     def _inline(self, tokens: Sequence[Token]) -> None:
         page, links = self.page, list[tuple[Mark, str]]()
+        before = self._hidden.tag, self._hidden.depth
         for token in tokens:
             if token.type in ("text", "code_inline"):
                 page.words(token.content)
@@ -118,6 +134,9 @@ class _Writer:
                 links.append((page.begin(), str(token.attrGet("href") or "")))
             elif token.type == "link_close":
                 page.end_link(*links.pop())
+            elif token.type == "html_inline":
+                self._follow(token.content)
+        self._show(*before)  # an element that is begun within a paragraph ends with it
 
 
 _PARTS = frozenset({"heading_open", "list_item_open", "th_open", "td_open"})

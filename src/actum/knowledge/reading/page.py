@@ -115,10 +115,12 @@ class PageWriter:
     Attributes:
         title: what the document calls itself.
         length: how many characters there are.
+        is_hidden: nobody sees what is written now, so it is left out.
     """
 
     def __init__(self) -> None:
         self.title = ""
+        self.is_hidden = False
         self.length = 0
         self._parts: list[str] = []
         self._newlines = 2  # with which the text ends; nothing is parted from the beginning
@@ -132,6 +134,8 @@ class PageWriter:
 
     def words(self, text: str) -> None:
         """Write words; white space of any length is one blank, or nothing at the beginning of a line."""
+        if self.is_hidden:
+            return
         text = _SPACE.sub(" ", _UNSEEN.sub("", _SPACE.sub(" ", text)))
         self._space = self._space or text.startswith(" ")
         if stripped := text.strip(" "):
@@ -141,7 +145,7 @@ class PageWriter:
     def exactly(self, text: str) -> None:
         """Write text with its own line breaks and blanks, such as code."""
         text = _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-        if text.strip("\n"):
+        if text.strip("\n") and not self.is_hidden:
             self._put(text)
 
     def line(self) -> None:
