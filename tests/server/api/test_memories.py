@@ -211,6 +211,7 @@ async def test_what_is_forgotten_with_its_record_leaves_no_run_that_says_it_and_
         keep = Reply.of(calls=[ToolCall("c2", "remember", {"quote": BOAT})])
         agent = Agent(ScriptedModel([search, keep, "Kept."]), name="desk", journal=it.journal, memory="user")
         holder = (await agent.run("Keep the colour.", principal="ann")).run_id
+        branch = await Agent(ScriptedModel(["Blue."]), name="desk", journal=it.journal).fork(boat, 0)
         refused = await it.ask("DELETE", "/v1/memories?all=true&space=desk&record=true")
         assert (refused.status_code, refused.json()["code"]) == (422, "record")
         async with it.journal.claim(boat):  # somebody goes on with the run
@@ -219,7 +220,7 @@ async def test_what_is_forgotten_with_its_record_leaves_no_run_that_says_it_and_
         assert (await it.ask("GET", f"/v1/memories/{boat}")).status_code == 200
         assert (await it.ask("DELETE", f"/v1/memories/{boat}?record=true", who="bob")).status_code == 404
         gone = (await it.ask("DELETE", f"/v1/memories/{boat}?record=true")).json()
-        assert gone == {"id": boat, "items": [boat], "on_record": [], "deleted": [boat, holder]}
+        assert gone == {"id": boat, "items": [boat], "on_record": [branch], "deleted": [boat, holder]}
         async with it.journal.claim(nuts):  # such a run is named, and the others are deleted
             gone = (await it.ask("DELETE", f"/v1/memories?id={added['id']}&record=true")).json()
         assert (gone["deleted"], gone["on_record"]) == ([added["run"]], [nuts])

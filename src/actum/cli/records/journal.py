@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -22,17 +22,16 @@ from ...core.identity import Identity
 from ...core.interfaces import Journal
 from ...core.run.chain import Chain
 from ...core.run.ending import is_last
-from ...core.run.record import Ended, Entry, Noted, Record, Started
+from ...core.run.record import Ended, Entry, Record
 from ...core.run.summary import RunSummary
 from ...core.user import User
 from ...journal.export import faults
 from ...journal.follow import follow, follow_all
 from ...journal.mismatch import mismatch, summary
 from ...journal.named import find_run
-from ...memory.feature import FEATURE as MEMORY
-from ...memory.notes import Kept
 from ...policy.record_mask import RecordMask, reader_mask
 from ...runs.administration import put_on_record
+from ...runs.copies import copies_of
 from ...runs.other_values import as_seen, know_others
 from ...server.api.records import Records
 from ...server.api.runs.comparing import OPERATIONS as COMPARING
@@ -199,7 +198,7 @@ def forget(
                 )
             if (chosen or kept or rows_kept) and not (yes or await _agreed(terminal, chosen, records)):
                 return FAILED
-            done = _Forgetting(copies=await _copies(opened, chosen, everything))
+            done = _Forgetting(copies=await copies_of(opened, chosen, everything))
             if kept:
                 done.objects = await opened.objects.forget(of_user, whose.tenant)
             elif until is not None and not (run_ids or principal):
@@ -329,33 +328,6 @@ async def _agreed(terminal: Terminal, chosen: Sequence[RunSummary], records: Rec
         raise UsageError("this deletes what {count:run says|runs say}, for good: say --yes", count=len(chosen))
     answer = terminal.ask("Delete what {count:run says|runs say}, for good?  [y]es  [n]o: ", count=len(chosen))
     return answer is not None and answer.strip().lower() in ("y", "yes")
-
-
-async def _copies(journal: Journal, chosen: Sequence[RunSummary], everything: Sequence[RunSummary]) -> list[str]:
-    """Other runs that hold what these say: branches, summaries of their conversations, and notes of their words."""
-    gone = {run.run_id for run in chosen}
-    talks = {(run.owner, run.conversation) for run in chosen if run.conversation}
-    found = []
-    for run in everything if chosen else ():
-        if run.run_id in gone or run.status == "forgotten":
-            continue
-        entries = await journal.read(run.run_id)
-        started = _record(entries[0]) if entries else None
-        if isinstance(started, Started) and (
-            started.forked in gone
-            or (started.compacts and (run.owner, run.conversation) in talks)
-            or any(_quotes(journal, entry, gone) for entry in entries)
-        ):
-            found.append(run.run_id)
-    return found
-
-
-def _quotes(journal: Journal, entry: Entry, gone: Collection[str]) -> bool:
-    """Whether an entry holds a note of memory with words that a user said in one of some runs."""
-    if (noted := _record(entry)) is None or not isinstance(noted, Noted) or noted.feature != MEMORY.name:
-        return False
-    kept = journal.record_kinds.read(noted)
-    return isinstance(kept, Kept) and kept.about in gone
 
 
 def _report(terminal: Terminal, done: _Forgetting, *, as_json: bool) -> int:

@@ -44,6 +44,7 @@ from ...memory.items import (
 from ...memory.notes import NOTE_CHARS_MAX, NOTES_MAX, Kept, NoteKind, dropped_records
 from ...memory.spans import TimeSpan
 from ...runs.administration import put_on_record
+from ...runs.copies import copies_of
 from .examples import ASKED_AT, RUN
 from .fields import Cursor, ListPart, Moment, Name
 from .records import cursors
@@ -172,7 +173,7 @@ class MemoryForgotten(Struct, frozen=True, kw_only=True):
         items: the turns and notes that are forgotten: with a note, every turn that says its words, and what the note
             replaced.
         on_record: the runs of these turns, which are still on record until the runs themselves are forgotten; where
-            the record was to be deleted, those that are under way.
+            the record was to be deleted, those that are under way, and branches and summaries that hold the words.
         deleted: the runs that are deleted from the record as well: those of the turns and notes, those that hold a note
             of their words, and those that their calls started.
     """
@@ -305,8 +306,10 @@ async def _forget(api: Api, asked: ApiRequest[Any, Any], id: str, *, with_record
         return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=tuple(runs)))
     runs = list(dict.fromkeys([*runs, *(run_id for each in runs for run_id in notes.get(each, ()))]))
     busy = await api.journal.driven(runs)
+    everything = await api.journal.runs(limit=None, tenant=user.tenant, principal=user.principal)
+    copies = await copies_of(api.journal, [each for each in everything if each.run_id in runs], everything)
     gone = await api.records.forget([each for each in runs if each not in busy], asked.who, "memory forgotten")
-    left = tuple(each for each in runs if each in busy)
+    left = tuple(each for each in (*runs, *copies) if each not in gone.runs)
     return ApiReply(MemoryForgotten(id=item.id, items=tuple(forgotten), on_record=left, deleted=gone.runs))
 
 
