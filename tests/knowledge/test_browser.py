@@ -17,11 +17,13 @@ from actum.core.errors import ScriptExhausted
 from actum.core.interfaces import Journal
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage
+from actum.journal.export import check_journal
 from actum.journal.memory import MemoryJournal
 from actum.journal.recording import RunState
 from actum.knowledge.browsing.browser import KnowledgeTool
 from actum.knowledge.citing.matching import find_quote
 from actum.knowledge.citing.references import CheckedReference, checked, references_in
+from actum.knowledge.citing.sources import pages_kept
 from actum.knowledge.collections import CollectionUser, make, set_readers
 from actum.knowledge.documents import put_document
 from actum.knowledge.jailed_reader import JailedReader
@@ -297,20 +299,31 @@ async def test_a_kept_page_that_was_altered_is_told_and_not_quoted(tmp_path: Pat
     await library(journal, reader)
     words: Call = ("quote", {"text": "The period of notice is three months", "source": "travel.md"})
     run_id, _ = await told(journal, SEARCH, ("click", {"number": 0}), words, conversation="c1")
+    assert (await check_journal(journal, pages=pages_kept)).problems == []
     await journal.close()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('UPDATE kept_of_runs SET payload = "
-        'CAST(replace(CAST(payload AS TEXT), "three months", "three days") AS BLOB)\'); c.commit()',
-        str(tmp_path / "j.db"),
+
+    async def problems_behind(statement: str) -> list[str]:
+        run = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()"
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", run, str(tmp_path / "j.db"), statement)
+        assert await process.wait() == 0
+        again = SQLiteJournal(tmp_path / "j.db")
+        (found,) = await references(again, run_id)
+        problems = (await check_journal(again, pages=pages_kept)).problems
+        await again.close()
+        return [found.problem, *problems]
+
+    changed = "CAST(replace(CAST(payload AS TEXT), 'three months', 'three days') AS BLOB)"
+    problem, *told_of = await problems_behind(f"UPDATE kept_of_runs SET payload = {changed}")
+    assert "altered" in problem
+    assert told_of
+    assert all(
+        f"run {run_id}: entry " in each and each.endswith("the page that the journal keeps for it was changed")
+        for each in told_of
     )
-    assert await process.wait() == 0
-    again = SQLiteJournal(tmp_path / "j.db")
-    (found,) = await references(again, run_id)
-    assert not found.verified
-    assert "altered" in found.problem
-    await again.close()
+    problem, *told_of = await problems_behind("DELETE FROM kept_of_runs")
+    assert "not kept any more" in problem
+    assert told_of
+    assert all(each.endswith("was deleted") for each in told_of)
 
 
 @given(st.data())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from actum.core.errors import UnknownName
 from actum.core.interfaces import Journal
 from actum.core.run.node_records import NODE_VALUE_BYTES_MAX, NodeLeft
 from actum.core.run.record import Started
+from actum.journal.export import check_journal
 from actum.journal.memory import MemoryJournal
 from actum.storage.place import open_journal
 from tests.postgres import pg_dump
@@ -51,8 +54,10 @@ async def test_large_values_of_a_run_are_deleted_with_it_and_those_of_another_ru
     ]
     kept = [await digests(journal, run_id) for run_id in runs]
     assert kept[1] > kept[0] & kept[1], "the second turn also keeps the variables that it began with"
+    assert (await check_journal(journal)).problems == []
     await journal.forget(runs[0])
     await journal.forget(runs[1])
+    assert (await check_journal(journal)).problems == []
     for digest in kept[2]:
         assert LARGE.encode() in await journal.kept(digest)
     again = await workflow(COUNTER, journal=journal).run(
@@ -77,3 +82,17 @@ async def test_a_journal_in_memory_forgets_them_too() -> None:
     for digest in kept:
         with pytest.raises(UnknownName):
             await journal.kept(digest)
+
+
+async def test_the_check_of_a_journal_tells_values_and_definitions_that_were_changed_or_deleted(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "j.db")
+    run = await workflow(COUNTER, journal=journal).run({"word": LARGE})
+    await journal.close()
+    with closing(sqlite3.connect(tmp_path / "j.db")) as file, file:
+        file.execute("DELETE FROM kept_of_runs")
+        file.execute("UPDATE kept SET payload = x'7b7d'")
+    again = open_journal(tmp_path / "j.db")
+    problems = (await check_journal(again)).problems
+    await again.close()
+    assert f"run {run.run_id}: entry 0: the value that the journal keeps for it was deleted" in problems, "its inputs"
+    assert f"run {run.run_id}: entry 0: the value that the journal keeps for it was changed" in problems, "its text"

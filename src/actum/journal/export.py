@@ -14,19 +14,20 @@ come; kept elsewhere, it shows that the run was rewritten or cut since. Signed h
 what a feature keeps of a run; no chain covers it, and the check passes over it.
 
 What the chain of a run proves, `core.run.record` tells. A journal also keeps things beside the entries, which no chain
-covers: the list of runs, the kinds of entries, the definitions of tools. `check_journal` compares them with the
-entries. Pure, but for what takes a journal, which reads.
+covers: the list of runs, the kinds of entries, the definitions of tools, large values and pages that were read.
+`check_journal` compares them with the entries. Pure, but for what takes a journal, which reads.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import JournalError, UsageError
+from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
@@ -37,6 +38,8 @@ from ..core.run.summary import RunSummary, records_of, summary_of
 from ..core.secret_values import Secretive
 from .kept_tools import kept_tools
 
+_KEPT_VALUES = ("workflow", "inputs_kept", "uses_kept", "variables_kept", "outputs_kept", "kept")
+"""The fields of records that hold the digest of what is kept beside them."""
 LOOKS_MAX = 4
 """So often a run that does not fit the list of runs is looked at: another process may be writing both."""
 
@@ -221,8 +224,23 @@ def read_lines(lines: Iterable[str | bytes]) -> Evidence:
     return Evidence(runs=runs, heads=heads, ledger=ledger)
 
 
+KeptBy = Callable[[Sequence[Record | None]], Mapping[str, int]]
+"""The digests of what the records of a run refer to and the journal keeps beside them, with the numbers of the entries
+that do."""
+
+
+def nothing_kept(records: Sequence[Record | None]) -> Mapping[str, int]:
+    """What the records of a run refer to beside what `check_journal` knows: nothing."""
+    return {}
+
+
 async def check_journal(
-    journal: Journal, run_ids: Sequence[str] = (), *, known: Evidence | None = None, key: bytes | None = None
+    journal: Journal,
+    run_ids: Sequence[str] = (),
+    *,
+    known: Evidence | None = None,
+    key: bytes | None = None,
+    pages: KeptBy = nothing_kept,
 ) -> Report:
     """Check a journal, one run at a time.
 
@@ -231,6 +249,7 @@ async def check_journal(
         run_ids: these runs alone; all of them when it is empty.
         known: heads, a ledger or entries that were exported earlier.
         key: the key that the journal signs with.
+        pages: the pages that a run has read; `knowledge.citing.sources.pages_kept` knows them.
     """
     known, ledger = known or Evidence(), await journal.heads()
     lines = await _lines(journal)
@@ -239,6 +258,7 @@ async def check_journal(
     since = None if key is None else await _first_signed(journal, ledger)
     heads, signed = _by_run([*known.heads, *known.ledger]), _by_run(ledger)
     tools: set[str] = set()
+    whole: dict[str, str] = {}
     doubtful = []
     for run_id in there:
         entries = await journal.read(run_id)
@@ -249,6 +269,8 @@ async def check_journal(
         if _against_list(run_id, entries, records, lines.get(run_id)):
             doubtful.append(run_id)
         report.problems += await _bad_secrets(journal, run_id, records)
+        kept = {"the value": _values_kept(records), "the page": pages(records)}
+        report.problems += await _bad_values(journal, run_id, records, kept, whole)
         labels = await journal.mislabelled(run_id)
         report.problems += [f"run {run_id}: entry {number}: its kind is not that of its record" for number in labels]
         tools |= {record.tools for record in records if isinstance(record, Started | ToolsChanged) and record.tools}
@@ -307,6 +329,59 @@ async def _bad_secrets(journal: Journal, run_id: str, records: Sequence[Record |
         for digest, number in digests.items()
         if not intact.get(digest)
     ]
+
+
+def _values_kept(records: Sequence[Record | None]) -> dict[str, int]:
+    """The digests of the large values and the definitions of workflows that records refer to, with the numbers of the
+    entries.
+    """
+    found: dict[str, int] = {}
+    for number, record in enumerate(records):
+        named = [getattr(record, name, "") for name in _KEPT_VALUES]
+        found |= {digest: number for digest in named if digest and digest not in found}
+    return found
+
+
+async def _bad_values(
+    journal: Journal,
+    run_id: str,
+    records: Sequence[Record | None],
+    kept: Mapping[str, Mapping[str, int]],
+    known: dict[str, str],
+) -> list[str]:
+    """What is wrong with what the journal keeps beside the records of a run.
+
+    Args:
+        journal: the journal.
+        run_id: the run.
+        records: of the run. What a branch shares with another run leaves with the other run, when that is forgotten.
+        kept: what is kept, in words: the digests with the numbers of the entries that refer to them.
+        known: by digest, what was found before.
+    """
+    is_branch = bool(records) and isinstance(records[0], Started) and bool(records[0].forked)
+    problems: list[str] = []
+    for what, wanted in kept.items():
+        for digest, number in wanted.items():
+            if digest not in known:
+                known[digest] = await _damage_of(journal, digest)
+            if known[digest] == "changed" or (known[digest] and not is_branch):
+                problems.append(
+                    f"run {run_id}: entry {number}: {what} that the journal keeps for it was {known[digest]}"
+                )
+    if problems and isinstance(records_of(await journal.read(run_id))[-1], Forgotten):
+        return []  # it was forgotten since it was read
+    return problems
+
+
+async def _damage_of(journal: Journal, digest: str) -> str:
+    """What happened to a kept payload: it was changed or deleted; empty where it is whole."""
+    try:
+        payload = await journal.kept(digest)
+    except UnknownName:
+        return "deleted"
+    except JournalError:  # it is not even bytes
+        return "changed"
+    return "" if hashlib.sha256(payload).hexdigest() == digest else "changed"
 
 
 def _hidden_in(records: Sequence[Record | None]) -> dict[str, int]:

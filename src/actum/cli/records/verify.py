@@ -23,6 +23,7 @@ from ...journal.export import (
 )
 from ...journal.export import run_ids as every_run
 from ...journal.named import find_run
+from ...knowledge.citing.sources import pages_kept
 from ...policy.record_mask import reader_mask
 from ...runs.other_values import as_seen
 from .. import options
@@ -89,9 +90,9 @@ def verify(
 ) -> int:
     """Check the chain of every run. Exit code 1 when something is wrong.
 
-    Alone, it finds what was changed by accident, gaps, and what the list of runs and the kept definitions of tools say
-    otherwise than the entries. With exported heads or the key it also finds a run that somebody rewrote as a whole, or
-    cut at its end.
+    Alone, it finds what was changed by accident, gaps, what the list of runs and the kept definitions of tools say
+    otherwise than the entries, and large values and pages that were read which are changed or gone. With exported heads
+    or the key it also finds a run that somebody rewrote as a whole, or cut at its end.
     """
     terminal = Terminal()
     settings = options.read(journal=journal)
@@ -101,7 +102,7 @@ def verify(
     async def command() -> Report:
         async with options.journal(settings, older=True) as opened:
             found = [(await find_run(opened, run_id)).run_id for run_id in run_ids or []]
-            return await check_journal(opened, found, known=evidence, key=key)
+            return await check_journal(opened, found, known=evidence, key=key, pages=pages_kept)
 
     if file and run_ids:
         raise UsageError("--file checks all that is in the file: name no runs")

@@ -39,6 +39,7 @@ from ...journal.export import Report, check_journal
 from ...journal.lists import count_interrupted
 from ...journal.memory import MemoryJournal
 from ...journal.mismatch import mismatch
+from ...knowledge.citing.sources import pages_kept
 from ...memory.memory import remembers_users
 from ...models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ...models.local_servers import find_local_models
@@ -346,7 +347,7 @@ async def _record(settings: Settings) -> CheckFinding:
         async with options.journal(settings) as opened:
             latest = [run.run_id for run in await opened.runs(limit=CHECKED_MAX)]
             found = await mismatch(opened)
-            report = await check_journal(opened, latest) if latest else Report()
+            report = await check_journal(opened, latest, pages=pages_kept) if latest else Report()
     except ActumError as error:
         return CheckFinding("bad", "record", error.sentence, "actum journal verify")
     problems = list(dict.fromkeys([*found.problems, *report.problems]))

@@ -25,6 +25,7 @@ from ...core.errors import JournalError, UsageError
 from ...core.interfaces import Journal
 from ...core.language.sentence import Sentence
 from ...journal.export import check_journal
+from ...knowledge.citing.sources import pages_kept
 from ...runs.administration import put_on_record
 from ...server.keys import revoke_key
 from ...storage.backup_file import (
@@ -339,7 +340,7 @@ async def _checked(settings: Settings, path: Path, *, revoke_keys: bool, by: str
     key = read_journal_key(settings.journal_key) if settings.journal_key else None
     journal = open_at(path, key=key, record_kinds=features_of(settings).record_kinds)
     try:
-        report = await check_journal(journal, (), key=key)
+        report = await check_journal(journal, (), key=key, pages=pages_kept)
         if report.problems:
             shown = "; ".join(report.problems[:PROBLEMS_MAX])
             raise JournalError("the journal in the backup is damaged: {why}", why=shown)

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ...core.call import ToolCall, ToolResult
 from ...core.errors import JournalError, UnknownName
 from ...core.interfaces import Journal
+from ...core.run.record import CallCompleted, Record
 from ...journal.recording import CallRef, RunState
 from ..reading.page import DocumentPage
 
@@ -105,6 +106,19 @@ def pages_read(state: RunState) -> list[PageRead]:
     the call path says which results are of a tool that reads documents (`ToolResult.source_kind`).
     """
     return [each for _, _, result in made_calls(state) for each in _reads(result)]
+
+
+def pages_kept(records: Sequence[Record | None]) -> dict[str, int]:
+    """The digests of the pages that the journal keeps for the records of a run, with the numbers of the entries. Those
+    of attached documents stand in the record itself.
+    """
+    results = [(number, each.result) for number, each in enumerate(records) if isinstance(each, CallCompleted)]
+    return {
+        page.digest: number
+        for number, result in reversed(results)
+        for page in _reads(result)
+        if page.told is None and not page.address.startswith(ATTACHMENT)
+    }
 
 
 SEARCH_TOOL = "search_"
