@@ -359,8 +359,8 @@ def result_line(result: ToolResult, language: Language = "en") -> Text:
 
 
 def failure_text(failure: Failure, language: Language) -> str:
-    """Why there is no result: wrong arguments one by one, without the advice that is meant for a model. In English, what
-    is on record is told."""
+    """Why there is no result: wrong arguments one by one, without the advice that is meant for a model. In English
+    the words are those of the record."""
     if language != "en":
         return told(failure, language)
     return (
