@@ -191,9 +191,7 @@ def test_config_check_tells_which_published_definitions_the_settings_have_taken_
         settings.write("\n[agents.desk]\n")
     told = run("config", "check")
     assert told.exit_code == 0, told.output
-    assert "the published agent desk is not used: this name is in the settings (agent)" in " ".join(
-        told.output.split()
-    )
+    assert "the published agent desk is not used: this name is in the settings (agent)" in " ".join(told.output.split())
 
 
 def test_config_check_tells_file_line_and_hint(run: Run, home: Path) -> None:

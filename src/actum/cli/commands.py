@@ -185,7 +185,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
             "versions": "List the publications of an agent, the latest first.",
             "diff": "Show what differs between two versions of an agent, field by field.",
             "list": "List the agents of the settings and the published ones, with who may use them. Exit code 1 when "
-            "an agent of the settings can not be built.",
+            "an agent can not be built or read.",
             "show": "Show one agent of the settings, with the digest of each part; or the text of a published one. "
             "Secrets are hidden.",
         },
@@ -269,8 +269,9 @@ COMMANDS: Mapping[str, KnownCommand] = {
                 "with."
             ),
             "versions": "List the publications of a workflow, the latest first.",
-            "list": "List the workflows that have a draft or are published.",
-            "show": "Show the text of a published workflow, or of its draft.",
+            "list": "List the workflows of the settings, and those that have a draft or are published. Exit code 1 when "
+            "one of the settings can not be used.",
+            "show": "Show the text of a published workflow, or of its draft; or of a workflow of the settings.",
             "diff": "Show what differs between two versions of a workflow: nodes, edges and fields, but no positions.",
             "import": "Import a workflow of another program, and tell what did not come over.",
             "run": "Carry out a workflow.",
@@ -318,7 +319,8 @@ COMMANDS: Mapping[str, KnownCommand] = {
     ),
     "export": KnownCommand(
         "definitions.applying:export",
-        "Write what is in use into a folder, a file for each definition. `actum apply` of the folder changes nothing.",
+        "Write what is in use into a folder, a file for each definition. `actum apply` of the folder changes nothing. "
+        "Exit code 1 when the text of a definition is damaged; the others are written.",
     ),
     "trigger": KnownCommand(
         "services.trigger:app",
