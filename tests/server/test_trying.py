@@ -50,6 +50,15 @@ async def test_a_draft_of_a_tool_is_tried_by_those_who_could_publish_it_and_by_n
             assert (run["draft"], run["status"], run["principal"]) == ("tool/weather", "done", "bea")
             assert (await it.ask("GET", "/v1/tools/weather", who="builder")).status_code == 404  # it is at no door
             assert await drafted(it, "tools", "weather", weather(place, description="Other."), 1) == 2
+            await drafted(it, "workflows", "sums", SUMS.replace("FIGURE", "1"), who="north")
+            assert (await it.ask("POST", "/v1/workflows/sums/publish", {})).status_code == 200
+            listed = (await it.ask("GET", "/v1/tools?drafts=true")).json()["items"]
+            sources = {each["name"]: each["source"] for each in listed}
+            assert (sources["weather"], sources["add"], sources["sums"]) == ("draft", "settings", "workflow"), sources
+            assert (await it.ask("POST", "/v1/tools/weather/publish", {})).status_code == 200
+            assert (await it.ask("GET", "/v1/tools/weather")).json()["source"] == "published"
+            assert (await it.ask("GET", "/v1/tools/sums")).json()["source"] == "workflow"
+            assert (await it.ask("POST", "/v1/tools/weather/unpublish", {})).status_code == 200
             for who, given, code in (
                 ("builder", body, (409, "stale")),
                 ("builder", {"arguments": {}}, (422, "invalid_arguments")),

@@ -125,6 +125,7 @@ def test_servers_are_definitions_and_no_credential_of_theirs_is_answered() -> No
         (document, "pet_shop", "openapi", document),
         ("https://mcp.shop.example.com/mcp", "shop", "url", "https://mcp.shop.example.com/mcp"),
         ("https://api.pets.io/v3/openapi.json", "pets", "openapi", "https://api.pets.io/v3/openapi.json"),
+        ("https://desk.io/.well-known/agent-card.json", "desk", "a2a", "https://desk.io/.well-known/agent-card.json"),
     ):
         (item,) = read_pasted(text).items
         server = read_server(item.text)

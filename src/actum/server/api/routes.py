@@ -318,7 +318,7 @@ def _wrong_method(allowed: Iterable[str]) -> Refusal:
 
 
 def _missing_scope(operation: Operation) -> Refusal:
-    wanted = (*operation.scopes, "admin")
+    wanted = tuple(dict.fromkeys((*operation.scopes, "admin")))
     return Refusal(
         403, "scope", "This needs a key with one of the scopes {wanted}.", scope=wanted, wanted=", ".join(wanted)
     )

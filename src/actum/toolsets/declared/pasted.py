@@ -358,6 +358,8 @@ def _place_of(address: str) -> str:
     last = urlsplit(address).path.rstrip("/").rpartition("/")[2].lower()
     if last in ("mcp", "sse"):
         return "url"
+    if last in ("agent-card.json", "agent.json"):
+        return "a2a"
     return "openapi" if re.fullmatch(r"(openapi|swagger).*\.(json|ya?ml)", last) else ""
 
 

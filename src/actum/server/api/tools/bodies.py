@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -13,6 +13,8 @@ from ..approvals.bodies import Approval
 from ..calls import CallFailure
 from ..fields import Cursor, Limit, ListPart
 from ..tasks.bodies import TaskBody
+
+ToolSource = Literal["settings", "published", "workflow", "draft"]
 
 
 class ToolsQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,6 +43,8 @@ class ToolInfo(Struct, frozen=True, kw_only=True):
         effects: what a call does to the world; null where nobody said so.
         approval: whether every call waits for a person's approval, whatever the policy says.
         version: the number of the publication in use, of a tool that was published; 0 for others.
+        source: where it comes from: the `settings` of the server, what was `published` here, a published `workflow`, or
+            a `draft` that nobody has published.
     """
 
     name: str
@@ -49,6 +53,7 @@ class ToolInfo(Struct, frozen=True, kw_only=True):
     effects: tuple[Effects, ...] | None
     approval: bool
     version: int = 0
+    source: ToolSource = "settings"
 
 
 class ToolPage(ListPart[ToolInfo], frozen=True, kw_only=True):

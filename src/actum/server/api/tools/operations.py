@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import merge
 from itertools import islice
 from typing import Any
@@ -33,7 +33,7 @@ from ..examples import APPROVAL, ASK, RUN
 from ..records import Recorded, cursors
 from ..tasks.accepting import accept_call, check_no_task
 from ..tasks.bodies import TaskAccepted
-from .bodies import CallAnswer, CallBody, CallWaits, ToolInfo, ToolPage, ToolSchema, ToolsQuery
+from .bodies import CallAnswer, CallBody, CallWaits, ToolInfo, ToolPage, ToolSchema, ToolSource, ToolsQuery
 from .kind import TOOLS
 
 CALL = "call"
@@ -63,11 +63,17 @@ async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
     query, who, is_shown = asked.query, asked.who, await api.shows(asked.who)
     versions = (await api.published.offered(who.tenant)).versions
     drafted = await _drafted(api, who) if query.drafts else []
+    drafts = {tool.name for tool in drafted}
+
+    def page(tools: Sequence[Tool], following: str | None = None) -> ApiReply:
+        infos = (tool_info(tool, versions, is_draft=tool.name in drafts) for tool in tools)
+        return ApiReply(ToolPage(items=tuple(infos), next=following))
+
     if query.query.strip():
         words = query.query.casefold().split()
         named = [tool for tool in drafted if is_shown(tool) and all(word in tool.name.casefold() for word in words)]
         fitting = [*named, *await api.search_tools(who, query.query, query.limit)][: query.limit]
-        return ApiReply(ToolPage(items=tuple(tool_info(tool, versions) for tool in fitting), next=None))
+        return page(fitting)
     with cursors():
         last = read_cursor(query.cursor, str) if query.cursor else ""
     behind = await api.tools_behind(who, last)
@@ -75,7 +81,7 @@ async def list_tools(api: Api, asked: ApiRequest[ToolsQuery, None]) -> ApiReply:
     shown = list(islice(filter(is_shown, behind), query.limit + 1))  # no more is looked at than the page takes
     part = shown[: query.limit]
     following = write_cursor(part[-1].name) if len(shown) > len(part) else None
-    return ApiReply(ToolPage(items=tuple(tool_info(tool, versions) for tool in part), next=following))
+    return page(part, following)
 
 
 async def _drafted(api: Api, who: Identity) -> list[Tool]:
@@ -108,7 +114,7 @@ async def get_tool(api: Api, asked: ApiRequest[VersionQuery, None]) -> ApiReply:
         raise Refusal(404, "unknown_tool", "There is no tool of this name that this key may use.")
     tool = tool or await own.tool(found)
     text = found.text if allows(who, TOOLS.builders) else None
-    return ApiReply(structs.replace(tool_schema(tool), version=found.number, declaration=text))
+    return ApiReply(structs.replace(tool_schema(tool), version=found.number, source="published", declaration=text))
 
 
 def _checked(name: str) -> str:
@@ -230,13 +236,17 @@ async def told(api: Api, who: Identity, run_id: str, tool: str, outcome: CallOut
     )
 
 
-def tool_info(tool: Tool, versions: Mapping[str, int] = NO_VERSIONS) -> ToolInfo:
+def tool_info(tool: Tool, versions: Mapping[str, int] = NO_VERSIONS, *, is_draft: bool = False) -> ToolInfo:
     """A tool in a list.
 
     Args:
         tool: the tool.
         versions: the numbers of the publications in use.
+        is_draft: nobody has published it.
     """
+    source: ToolSource = "draft" if is_draft else "settings"
+    if tool.from_client:
+        source = "published" if tool.name in versions else "workflow"
     return ToolInfo(
         name=tool.name,
         title=tool.title,
@@ -244,6 +254,7 @@ def tool_info(tool: Tool, versions: Mapping[str, int] = NO_VERSIONS) -> ToolInfo
         effects=None if tool.effects is None else tuple(sorted(tool.effects)),
         approval=tool.approval,
         version=versions.get(tool.name, 0) if tool.from_client else 0,
+        source=source,
     )
 
 
@@ -260,6 +271,7 @@ _TOOL = {
     "effects": ["read"],
     "approval": False,
     "version": 0,
+    "source": "settings",
 }
 OPERATIONS: tuple[Operation, ...] = (
     Operation(

@@ -1,6 +1,6 @@
 // A new tool: something is pasted, read, looked at, and kept as a draft.
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { ask } from "../../core/api";
@@ -39,7 +39,10 @@ export function NewTool() {
       {read.data && (
         <ul>
           {read.data.unclear.map((each, place) => (
-            <li key={place}>{say(`note_${each.code}`, { about: told(each.about) })}</li>
+            <li key={place}>
+              {say(`note_${each.code}`, { about: told(each.about) })}{" "}
+              {(each.code === "secret" || each.code === "credential") && <Link to={"/settings" as string}>{say("settings")}</Link>}
+            </li>
           ))}
         </ul>
       )}
@@ -60,7 +63,7 @@ function Understood({ item }: { item: Item }) {
     onSuccess: () => void known.invalidateQueries({ queryKey: [`${item.kind}s`] }),
     then: (made) => navigate({ to: `/tools/${encodeURIComponent(`${item.kind === "server" ? SERVER : ""}${made.name}`)}` as string }),
   });
-  if (item.kind !== "tool" && item.kind !== "server") return <p>{say("elsewhere", { kind: item.kind, name: told(item.name) })}</p>;
+  if (item.kind !== "tool" && item.kind !== "server") return <p>{say("elsewhere", { kind: say(`kind_${item.kind}`), name: told(item.name) })}</p>;
   return (
     <form
       onSubmit={(event) => {
@@ -68,7 +71,7 @@ function Understood({ item }: { item: Item }) {
         create.mutate();
       }}
     >
-      <p>{say("understood", { kind: item.kind, name: told(item.name) })}</p>
+      <p>{say("understood", { kind: say(`kind_${item.kind}`), name: told(item.name) })}</p>
       <Value value={item.text} />
       <label>
         {say("name")}

@@ -45,8 +45,8 @@ export function ToolPage({ name }: { name: string }) {
       <h1>{told(name)}</h1>
       {tool.data?.description && <p>{told(tool.data.description)}</p>}
       {tool.data && tool.data.version > 0 && <InUse number={tool.data.version} />}
-      {isOfSettings && <p className="hint">{say("notOwn")}</p>}
-      {isOfSettings && <Shadowed path={path} />}
+      {isOfSettings && <p className="hint">{say(tool.data?.source === "workflow" ? "ofWorkflow" : "notOwn")}</p>}
+      {isOfSettings && tool.data?.source !== "workflow" && <Shadowed path={path} />}
       {draft.isPending && <p className="hint">{common("loading")}</p>}
       {!tool.data && !isOwn && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : <p>{common("gone")}</p>)}
       {isOwn && <Editor name={name} path={path} draft={draft} inUse={tool.data?.version ?? 0} />}

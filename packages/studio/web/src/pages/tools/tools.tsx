@@ -39,7 +39,8 @@ function List() {
         [say("name"), (each) => <Link to={`/tools/${encodeURIComponent(each.name)}` as string}>{told(each.name)}</Link>, "main"],
         [say("about"), (each) => brief(each.description, 120)],
         [say("effects"), (each) => each.effects?.map((effect) => say(`does_${effect}`)).join(", ")],
-        [say("version"), (each) => each.version || (each.description === "" && each.effects === null && builds ? say("draft") : "")],
+        [say("source_of"), (each) => say(`from_${each.source ?? "settings"}`)],
+        [say("version"), (each) => each.version || ""],
       ]}
     />
     {builds && <Servers />}
