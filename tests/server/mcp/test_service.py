@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TypedDict, cast
 
 import pytest
 
@@ -445,6 +446,26 @@ async def test_a_question_tells_no_labelled_value_to_a_caller_who_may_not_read_i
         questions = [str(params["message"]) for _, params in client.asked]
         assert [shown in each for each in questions] == [True, True], questions
         assert ("73250" in str(client.asked)) is bool(roles)
+
+
+class Employee(TypedDict):
+    salary: int
+
+
+@both
+async def test_a_result_without_its_hidden_values_is_held_to_no_schema_that_was_told(era: McpEra) -> None:
+    @tool(effects={"read"}, labels={"salary": "personal"})
+    async def get_employee() -> Employee:
+        """Look Ada up."""
+        return {"salary": 73_250}
+
+    for roles, shown in (((), "[personal]"), (("hr",), 73_250)):
+        who = Identity(principal="ann", roles=roles)
+        service = McpService([get_employee], labels={"personal": Label(readers=["role:hr"])}, who=who)
+        async with connected(service, era) as way:
+            (listed,) = cast("list[JsonObject]", (await way.request("tools/list", {}))["tools"])
+            assert ("outputSchema" in listed) is bool(roles)
+            assert (await call(way, "get_employee"))["structuredContent"] == {"salary": shown}
 
 
 @both

@@ -231,6 +231,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
         secrets=open_secrets(os.environ).of,
         egress=open_egress(settings, os.environ),
         labels=settings.tool_labels,
+        value_labels=settings.labels,
         wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),

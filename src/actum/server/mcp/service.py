@@ -88,7 +88,7 @@ from .resources import (
 )
 from .source import INTERNAL_ERROR, RUNS_KEPT, Context, Handler, SourceServer, Visibility, Visible
 from .tasks import Answering, TaskMode, Tasks
-from .wire import call_result, definition_of, served_name
+from .wire import call_result, definition_as_seen, definition_of, served_name
 
 NOT_FOUND = -32002
 """What a server with a handshake says of a resource that is not there."""
@@ -407,6 +407,8 @@ class McpService:
         told = [*shown.told(modern=modern), *published.told(modern=modern)]
         if hidden := await self._hidden_from(who):
             told = [each for each in told if each[0].name not in hidden]
+        mask = reader_mask(self.runner.labels, who.principal, who.roles)
+        told = [(tool, definition_as_seen(definition, tool, mask)) for tool, definition in told]
         return page_of_visible("tools/list", told, may_see, params)
 
     async def _hidden_from(self, who: Identity) -> frozenset[str]:

@@ -19,6 +19,7 @@ from ...core.model import Request
 from ...core.policy import Answer
 from ...core.run.pending import Pending
 from ...core.tool import Tool
+from ...policy.record_mask import RecordMask
 from ...protocols.mcp.content import answer_of
 from ...protocols.mcp.sampling import params_of, reply_of
 
@@ -64,6 +65,15 @@ def definition_of(tool: Tool, *, any_value: bool) -> JsonObject:
         hints["openWorldHint"] = tool.foreign or bool(tool.effects & {"send", "spend", "execute"})
         told["annotations"] = hints
     return told
+
+
+def definition_as_seen(definition: JsonObject, tool: Tool, mask: RecordMask) -> JsonObject:
+    """A tool as `tools/list` tells it to a caller: without the schema of results in which values are hidden from the
+    caller, since what takes the place of a value need not fit, and clients refuse such a result.
+    """
+    if "outputSchema" not in definition or not mask.hides(tool.labels_believed.values()):
+        return definition
+    return {name: value for name, value in definition.items() if name != "outputSchema"}
 
 
 _MEMORY_OFF: JsonObject = {"actum": {"memory": "off"}}

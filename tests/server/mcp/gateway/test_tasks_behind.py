@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 
-from actum import Limits, Rules
+from actum import Label, Limits, Rules, tool
 from actum.core.identity import Identity
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
@@ -21,6 +22,7 @@ from actum.server.mcp.service import McpService
 from actum.storage.place import open_journal
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
+from actum.toolsets.wrappers import ToolLabels
 from tests.mcp_service import Client, connected, served
 from tests.server_process import running
 
@@ -231,6 +233,41 @@ async def test_a_server_that_tells_nothing_of_tasks_is_not_said_to() -> None:
         listening = asyncio.create_task(way.listen_for(wanted, Client(KNOWS)))
         assert (await heard.get())["notifications"] == {"toolsListChanged": True}
         listening.cancel()
+
+
+class Employee(TypedDict):
+    salary: int
+
+
+@pytest.mark.row("C9")
+async def test_a_client_is_told_no_value_that_its_user_may_not_read_by_a_call_or_by_a_task() -> None:
+    @tool(effects={"read"})
+    def get_employee() -> Employee:
+        """Look Ada up."""
+        return {"salary": 73_250}
+
+    operator = {"get_employee": ToolLabels(labels={"salary": "personal"}), "dig": ToolLabels(labels={"": "personal"})}
+    labels = {"personal": Label(readers=["role:hr"])}
+    for service, name in ((McpService([get_employee]), "get_employee"), ((desk := Desk()).service(), "dig")):
+        desk.go.set() if name == "dig" else None
+        async with served(service) as url:
+            for roles in ((), ("hr",)):
+                front = McpGateway(
+                    [McpServer(name="behind", url=url, transport="http")],
+                    policy=Rules(default="allow"),
+                    labels=operator,
+                    value_labels=labels,
+                    who=Identity(principal="ann", roles=roles),
+                )
+                async with connected(front) as way:
+                    listed = (await way.request("tools/list", {}))["tools"]
+                    if name == "dig":
+                        task = await look(way, await begun(way, "dig", {"name": "73250 holes"}), until="completed")
+                        shown = str(task["result"])
+                    else:
+                        assert ("outputSchema" in str(listed)) is bool(roles)
+                        shown = str(await way.request("tools/call", {"name": name, "arguments": {}}))
+                assert ("73250" in shown, "[personal]" in shown) == (bool(roles), not roles), (name, shown)
 
 
 async def test_a_result_that_is_too_large_is_too_large_in_a_task_too() -> None:

@@ -59,6 +59,8 @@ from ....core.secrets.redaction import DEFAULT_REDACTION, WORK
 from ....core.user import User
 from ....journal.memory import MemoryJournal
 from ....journal.recording import RunState
+from ....policy.labels import Label
+from ....policy.record_mask import RecordMask, reader_mask
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
 from ....protocols.mcp.era import (
@@ -91,7 +93,7 @@ from ..client import LEVELS, LOG_LEVEL, connection_of
 from ..http import McpRoutes
 from ..parked import Parked
 from ..source import INTERNAL_ERROR, RUNS_KEPT, Context, Handler, SourceServer, Visibility, Visible
-from ..wire import call_result
+from ..wire import call_result, definition_as_seen
 from .gateway_client import (
     GatewayClient,
     capabilities_of,
@@ -145,6 +147,7 @@ class McpGateway:
         auth: logs a user of a tenant in at a server. What a client shows here is never shown to a server.
         egress: the operator's rules for outgoing calls.
         labels: the operator's word on the tools of the servers, by a name or a pattern of names as clients know them.
+        value_labels: what the labels of fields of results mean: a client gets no value that its user may not read.
         wait_s: seconds for which a list waits for servers that were never reached for its user, all side by side.
         name, version, policy, limits, journal, visible, who, keys, clock: as for `McpService`.
 
@@ -161,6 +164,7 @@ class McpGateway:
         auth: Callable[[McpServer, User], httpx2.Auth | None] = lambda server, user: None,
         egress: Egress | None = None,
         labels: Mapping[str, ToolLabels] | None = None,
+        value_labels: Mapping[str, Label] | None = None,
         wait_s: float = WAIT_S,
         name: str = "actum",
         version: str = "",
@@ -177,6 +181,7 @@ class McpGateway:
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
         self._egress, self._labels = egress, labels
+        self._value_labels: Mapping[str, Label] = value_labels or {}
         self._wait_s = wait_s
         self._rooms = {server.name: SessionQuota(server) for server in servers}
         self.clock: Clock = clock or SystemClock()
@@ -188,7 +193,7 @@ class McpGateway:
         self._parked = Parked(self.journal, self.clock, name)
         self._visibility = Visibility(visible, policy, name, self.clock)
         self._held_calls = HeldCalls(self.clock)
-        self._tasks_behind = TasksBehind(self.journal, lambda who: self.users.at(who.user).runner)
+        self._tasks_behind = TasksBehind(self.journal, lambda who: self.users.at(who.user).runner, self._mask)
         self._server = SourceServer(self, name=name, version=version, who=who, keys=keys)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", NotificationParams, self._roots_changed
@@ -360,14 +365,14 @@ class McpGateway:
         user, modern = await self._user(ctx), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         await user.list_tools(self.users.troubled)
         self.users.refresh(user)
-        may_see = await self._visibility.shown_to(self.who())
-        return {
-            "tools": [
-                definition_for(shown.upstream.addresses.definition(shown.usable.definition), name, modern=modern)
-                for name, shown in user.shown.items()
-                if may_see(shown.tool)
-            ]
-        }
+        who = self.who()
+        may_see, mask = await self._visibility.shown_to(who), self._mask(who)
+        told = [
+            (definition_for(shown.upstream.addresses.definition(shown.usable.definition), name, modern=modern), shown)
+            for name, shown in user.shown.items()
+            if may_see(shown.tool)
+        ]
+        return {"tools": [definition_as_seen(definition, shown.tool, mask) for definition, shown in told]}
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
@@ -418,7 +423,7 @@ class McpGateway:
                 result = await begin(runner, tool, arguments, client, who, new_call(), client.emit)
             if not any(map(is_behind, result.pending)):
                 await self._parked.note(tool, arguments, who, result, client, is_known=bool(known))
-            return await self._answer(result, client)
+            return await self._answer(result, client, who)
         finally:
             user.used -= 1
             await client.flush()
@@ -453,7 +458,11 @@ class McpGateway:
 
         return await resumed(run_id, resume, who, runner.journal, self.clock)
 
-    async def _answer(self, run: RunResult, client: GatewayClient) -> JsonObject:
+    def _mask(self, who: Identity) -> RecordMask:
+        """Hides values that a caller may not read."""
+        return reader_mask(self._value_labels, who.principal, who.roles)
+
+    async def _answer(self, run: RunResult, client: GatewayClient, who: Identity) -> JsonObject:
         """What a run came to, in the server's own words where they are its outcome.
 
         Raises:
@@ -468,6 +477,8 @@ class McpGateway:
         outcome = outcome_of(run, client)
         if isinstance(outcome, NotYet):
             return outcome.told()
+        if outcome.labels and (seen := self._mask(who).result(outcome)) != outcome:
+            return call_result(seen, any_value=client.is_modern)  # no word of the server's, which holds the values
         if outcome.error is not None and client.error is not None:
             raise _refused(client.error, client.method, modern=client.is_modern)
         if client.method != "tools/call" and (outcome.error is not None or client.raw is None):

@@ -46,6 +46,7 @@ from ....core.run.ids import new_id
 from ....core.run.pending import Pending
 from ....core.run.record import Entry, InputGiven, InputRequested, Record
 from ....journal.recording import CallRef, RunState
+from ....policy.record_mask import RecordMask
 from ....protocols.mcp.content import blocks_of, result_of
 from ....protocols.mcp.era import result_for
 from ....protocols.mcp.tasks import EXTENSION, OVER
@@ -121,10 +122,17 @@ class TasksBehind:
     Args:
         journal: where the runs of their calls are written down.
         runner_of: makes the calls of a user.
+        mask_of: makes what hides values with a label from a caller.
     """
 
-    def __init__(self, journal: Journal, runner_of: Callable[[Identity], Runner]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        runner_of: Callable[[Identity], Runner],
+        mask_of: Callable[[Identity], RecordMask],
+    ) -> None:
         self._runner_of = runner_of
+        self._mask_of = mask_of
         self._journal = journal
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -132,7 +140,7 @@ class TasksBehind:
         """`tasks/get`: how far it is."""
         held = await self._held(client, who)
         if held.final is not None:
-            return await off_loop(WALKED * size_of_json(held.final), _in_full, held, held.final)
+            return await off_loop(WALKED * size_of_json(held.final), _in_full, held, held.final, self._mask_of(who))
         upstream = _upstream(held, await reach())
         return await self._told(held, await upstream.ask_after("tasks/get", client, held.far_id), upstream, client, who)
 
@@ -245,7 +253,7 @@ class TasksBehind:
         if str(task.get("status")) in OVER:
             final = await upstream.without_secrets(task)
             ended = await self._end(held, final, client, who)
-            return await off_loop(WALKED * size_of_json(final), _in_full, ended, final)
+            return await off_loop(WALKED * size_of_json(final), _in_full, ended, final, self._mask_of(who))
         requests = task.get("inputRequests")
         asked = requests if isinstance(requests, dict) else {}
         if not asked.keys() <= held.questions.keys():
@@ -338,12 +346,14 @@ def with_notes(told: JsonObject, outcome: ToolResult, known: ToolResult) -> Json
     return {**told, "content": [*blocks_of(notes), *(content if isinstance(content, list) else [])]} if notes else told
 
 
-def _in_full(held: Held, final: JsonObject) -> JsonObject:
-    """How a task ended: in the server's own words, but for what the call path says of them."""
+def _in_full(held: Held, final: JsonObject, mask: RecordMask) -> JsonObject:
+    """How a task ended: in the server's own words, but for what the call path says of them, and for hidden values."""
     told, result, outcome = as_ours("tasks/get", final, held.id), final.get("result"), held.outcome
     if outcome is None or final.get("status") != "completed":
         return told
-    if not isinstance(result, dict) or (outcome.error is not None and outcome.error.code in _NO_RESULT):
+    if outcome.labels and (seen := mask.result(outcome)) != outcome:
+        told["result"] = call_result(seen, any_value=True)
+    elif not isinstance(result, dict) or (outcome.error is not None and outcome.error.code in _NO_RESULT):
         told["result"] = call_result(outcome, any_value=True)
     elif outcome.error is None:
         told["result"] = with_notes(result, outcome, result_of("", result))
