@@ -12,6 +12,7 @@ import pytest
 
 from actum.core.language.sentence import COUNTED
 from actum.core.language.translation import CATALOGUE, Context, catalogue, entries, filled, in_language
+from actum.features.definition import RESERVED_KINDS
 from tests.catalogue import files, sentences, updated, written
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -138,6 +139,19 @@ def sampled(given: ast.expr) -> str:
     parts = given.values if isinstance(given, ast.JoinedStr) else [given]
     texts = [each.value if isinstance(each, ast.Constant) else "'x1'" for each in parts]
     return "".join(map(str, texts)) if isinstance(given, ast.JoinedStr | ast.Constant) else ""
+
+
+def test_what_differs_between_definitions_and_what_they_are_called_is_told_in_chinese() -> None:
+    calls = [call for its in files().values() for call in its.calls]
+    kinds = ("DefinitionChange", "DefinitionKind")
+    named = {
+        ast.literal_eval(each.value)
+        for call in calls
+        for each in call.keywords
+        if ast.unparse(call.func).split(".")[-1] in kinds and isinstance(each.value, ast.Constant)
+        if each.arg == ("what" if ast.unparse(call.func).endswith("Change") else "name")
+    } | RESERVED_KINDS
+    assert {name for name in named if not HAN.search(in_language(name, "zh"))} == set()
 
 
 def test_of_a_damaged_catalogue_the_sound_entries_are_read() -> None:

@@ -125,6 +125,10 @@ def test_each_mistake_is_told_and_no_file_is_published_that_is_no_text_or_stands
     assert "mine.prompt.md is a link that leads out of the folder" in refused.stderr
     for name in ("one", "two"):
         (folder / f"{name}.agent.yaml").unlink()
+    (folder / "three.workflow.yaml").write_text("actum: workflow/1\nnodes: {a: {type: nothing}}\n")
+    refused = run("apply", "definitions", *RECORD)
+    assert ("no type 'nothing'" in refused.stderr, "'name'" in refused.stderr) == (True, False), "the file has a name"
+    (folder / "three.workflow.yaml").unlink()
     (folder / "noted.json").write_bytes(
         b'\xef\xbb\xbf{"actum": "tool/1", "name": "noted", "python": "def main(): return 1"}'
     )

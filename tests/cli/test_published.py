@@ -326,6 +326,13 @@ def test_a_tool_is_published_compared_taken_out_of_use_and_goes_on_after_a_new_s
     changed = run("tools", "diff", "times", "times.json", *RECORD)
     assert changed.stdout.splitlines()[-1] == '+ parameter m: null → {"type":"integer"}'
     assert "breaks callers: callers have to give it now" in changed.stderr
+    with pytest.MonkeyPatch.context() as chinese:
+        chinese.setenv("ACTUM_LANG", "zh")
+        changed = run("tools", "diff", "times", "times.json", *RECORD)
+        assert changed.stdout.splitlines()[-1].startswith("+ 参数 m: ")
+        assert "会使调用方出错：调用方现在必须给出它" in changed.stderr
+        missing = run("tools", "versions", "nothing", *RECORD)
+        assert "没有已发布的工具 'nothing'" in missing.stderr
     assert json.loads(told(run("tools", "publish", "times.json", "--json", *RECORD)))["number"] == 2
     assert told(run("tools", "rollback", "times", "1", *RECORD)) == "times@3 is published."
     withdrawn = told(run("tools", "unpublish", "times", *RECORD))

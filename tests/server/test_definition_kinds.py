@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -71,6 +72,9 @@ _WRITES: Mapping[str, object] = {
     "unpublish": None,
     "canary": {"version": 1, "share": 5},
 }
+HAN = re.compile(r"[\u4e00-\u9fff]")
+ENGLISH = re.compile(r"(?<!')\b[a-z]{2,} [a-z]{2,}|\b(tool|agent|prompt|policy|server|workflow) '")
+"""What the Chinese of a refusal does not have: English words, and a kind in English before a name."""
 _READS = ("draft", "versions", "diff?old=1&new=1")
 
 
@@ -89,9 +93,12 @@ async def went(it: Town, kind: str, case: Kind) -> None:
     who = case.builder
 
     async def told(method: str, path: str, body: object = None, status: int = 200, by: str = who) -> dict[str, object]:
-        answer = await it.ask(method, f"/v1/{kind}/it{path}", body, who=by)
+        answer = await it.ask(method, f"/v1/{kind}/it{path}", body, who=by, language="zh" if status >= 400 else "en")
         assert answer.status_code == status, (kind, method, path, answer.text)
-        found: dict[str, object] = answer.json()
+        found: dict[str, Any] = answer.json()
+        if status >= 400:
+            assert HAN.search(found["detail"]), found
+            assert not ENGLISH.search(found["detail"]), found
         return found
 
     first, second = case.texts

@@ -249,8 +249,17 @@ async def test_a_share_of_the_users_gets_another_version_and_the_runs_of_both_ar
         assert (await it.ask("POST", "/v1/agents/helper2/rollback", {"number": 2}, who="builder")).status_code == 200
         assert [await version(other, who) for who in drawn] == [2, 2]
 
+        rated = [each["id"] for each in (await it.ask("GET", "/v1/runs?agent=helper2&version=1")).json()["items"]][:2]
+        for run, values in zip(rated, ((1,), (1, 0)), strict=True):  # of one author the latest counts
+            for value in values:
+                given = await it.ask("POST", f"/v1/runs/{run}/scores", {"name": "thumb", "value": value})
+                assert given.status_code == 200, given.text
         found = await it.ask("GET", "/v1/agents/helper2/compare?old=1&new=2", who="builder")
         old, new = found.json()["items"]
+        assert (old["thumbs_up"], old["thumbs_down"], new["thumbs_up"]) == (
+            *({"value": 1.0, "runs": [run]} for run in rated),
+            {"value": 0.0, "runs": []},
+        )
         assert (old["version"], new["version"], old["runs"]["value"] + new["runs"]["value"]) == (1, 2, 13)
         assert (old["ended"]["done"]["value"], new["failed"]) == (old["runs"]["value"], {"value": 0.0, "runs": []})
         (run, *_) = new["runs"]["runs"]

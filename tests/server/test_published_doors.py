@@ -136,12 +136,15 @@ class Town(Struct, frozen=True):
     def headers(self, who: str) -> dict[str, str]:
         return {"a2a-version": "1.0"} | ({"authorization": f"Bearer {self.keys[who]}"} if who else {})
 
-    async def ask(self, method: str, path: str, body: object = None, *, who: str = "north") -> httpx.Response:
+    async def ask(
+        self, method: str, path: str, body: object = None, *, who: str = "north", language: str = "en"
+    ) -> httpx.Response:
         async with httpx.AsyncClient(
             timeout=HANGS_S, verify=False
         ) as http:  # no TLS here: the certificates of the system cost 50 ms
             more = {} if body is None else {"json": body}
-            return await http.request(method, f"{self.url}{path}", headers=self.headers(who), **more)  # type: ignore[arg-type]
+            headers = {**self.headers(who), "accept-language": language}
+            return await http.request(method, f"{self.url}{path}", headers=headers, **more)  # type: ignore[arg-type]
 
     async def publish(self, name: str, text: str, *, who: str = "north", kind: str = "workflows") -> httpx.Response:
         """Save a draft, and publish it; the answer to the last of both."""

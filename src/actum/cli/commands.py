@@ -178,7 +178,7 @@ COMMANDS: Mapping[str, KnownCommand] = {
                 "Try another publication on a share of the users. Each user always gets the same one. --share 0 ends "
                 "the trial; publish and rollback end it, too."
             ),
-            "compare": "Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
+            "compare": "Compare how the runs of two publications went: ends, seconds, tokens, cost, calls and thumbs.",
             "unpublish": (
                 "Take an agent out of use: nothing new begins with it. Runs under way keep the version they began with."
             ),
@@ -263,14 +263,14 @@ COMMANDS: Mapping[str, KnownCommand] = {
                 "Try another publication on a share of the users. Each user always gets the same one. --share 0 ends "
                 "the trial; publish and rollback end it, too."
             ),
-            "compare": "Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
+            "compare": "Compare how the runs of two publications went: ends, seconds, tokens, cost, calls and thumbs.",
             "unpublish": (
                 "Take a workflow out of use: nothing new begins with it. Runs under way keep the version they began "
                 "with."
             ),
             "versions": "List the publications of a workflow, the latest first.",
-            "list": "List the workflows of the settings, and those that have a draft or are published. Exit code 1 when "
-            "one of the settings can not be used.",
+            "list": "List the workflows of the settings, and those that have a draft or are published. Exit code 1 "
+            "when one of the settings can not be used.",
             "show": "Show the text of a published workflow, or of its draft; or of a workflow of the settings.",
             "diff": "Show what differs between two versions of a workflow: nodes, edges and fields, but no positions.",
             "import": "Import a workflow of another program, and tell what did not come over.",

@@ -79,7 +79,12 @@ class NameTaken(UsageError):
     """
 
     def __init__(self, name: str, means: str, kind: str = "workflow") -> None:
-        super().__init__("{name!r} is {means} here: give the {kind} another name", name=name, means=means, kind=kind)
+        super().__init__(
+            "{name!r} is {means} here: give the {kind} another name",
+            name=name,
+            means=Sentence(means),
+            kind=Sentence(kind),
+        )
         self.name = name
         self.means = means
 

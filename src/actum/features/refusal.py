@@ -15,6 +15,7 @@ from math import ceil
 from msgspec import Struct
 
 from ..core.call import Effect, Problem
+from ..core.errors import ActumError
 from ..core.language.sentence import Sentence, as_sentence
 
 _RENAMED = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -64,7 +65,8 @@ class Refusal(Exception):
     Args:
         status: the HTTP status.
         code: as in `ProblemDetails`.
-        detail: as in `ProblemDetails`, or the template of it where there are values.
+        detail: as in `ProblemDetails`, or the template of it where there are values. An error is told as a sentence
+            of its own, and keeps its facts.
         problems, scope, run, state, effect, reference, retry_after, current, text, used_by: as in `ProblemDetails`.
         told: what is wrong, of each of `problems`, as facts for people; by default the words of the problem.
         headers: headers of the answer, beside those of the body and `Retry-After`.
@@ -80,7 +82,7 @@ class Refusal(Exception):
         self,
         status: int,
         code: str,
-        detail: str | Sentence,
+        detail: str | Sentence | ActumError,
         *,
         problems: tuple[Problem, ...] = (),
         told: Sequence[Sentence | str] = (),
@@ -96,14 +98,17 @@ class Refusal(Exception):
         headers: Mapping[str, str] | None = None,
         **values: object,
     ) -> None:
-        self.sentence = as_sentence(detail, values)
+        self.sentence = detail.sentence if isinstance(detail, ActumError) else as_sentence(detail, values)
         self.told = tuple(told)
-        super().__init__(str(self.sentence))
+        words = str(self.sentence)
+        if isinstance(detail, ActumError):
+            words = f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}"
+        super().__init__(words)
         self.details = ProblemDetails(
             type="about:blank",
             title=phrase(status),
             status=status,
-            detail=str(self.sentence),
+            detail=words,
             code=code,
             problems=problems,
             scope=scope,

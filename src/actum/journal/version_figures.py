@@ -11,7 +11,7 @@ from math import ceil
 from msgspec import Struct
 
 from ..core.interfaces import Journal
-from ..core.run.record import CallCompleted, CallRefused, InputRequested
+from ..core.run.record import CallCompleted, CallRefused, Entry, InputRequested
 from ..core.run.summary import records_of
 from .lists import page_of_runs
 from .recording import RunState
@@ -22,6 +22,8 @@ BEHIND_MAX = 20
 """The runs that are named behind a figure."""
 DENIED = frozenset({"permission_denied", "approval_denied"})
 """The codes of calls that somebody or a rule denied."""
+Thumbs = Callable[[Sequence[Entry]], tuple[int, int]]
+"""Reads out of the record of a run how many people found the run good, and how many bad."""
 
 
 class RunFigure(Struct, frozen=True):
@@ -51,6 +53,7 @@ class VersionFigures(Struct, frozen=True, kw_only=True):
         failed: how many calls failed and were not denied.
         denied: how many calls a rule or a person denied.
         asked: how many calls a person was asked about.
+        thumbs_up, thumbs_down: how many people found a run good, and bad.
     """
 
     version: int
@@ -64,6 +67,8 @@ class VersionFigures(Struct, frozen=True, kw_only=True):
     failed: RunFigure
     denied: RunFigure
     asked: RunFigure
+    thumbs_up: RunFigure
+    thumbs_down: RunFigure
 
 
 class _Went(Struct, frozen=True, kw_only=True):
@@ -77,10 +82,12 @@ class _Went(Struct, frozen=True, kw_only=True):
     failed: int = 0
     denied: int = 0
     asked: int = 0
+    thumbs_up: int = 0
+    thumbs_down: int = 0
 
 
 async def version_figures(
-    journal: Journal, name: str, version: int, *, kind: str, since: float, tenant: str
+    journal: Journal, name: str, version: int, *, kind: str, since: float, tenant: str, thumbs: Thumbs
 ) -> VersionFigures:
     """How the latest runs of a publication went.
 
@@ -91,11 +98,12 @@ async def version_figures(
         kind: what its runs are in the list of runs: `agent` or `workflow`.
         since: only runs that began then or later, in seconds since 1970.
         tenant: whose runs.
+        thumbs: reads out of the record of a run how many people found the run good, and how many bad.
     """
     page = await page_of_runs(
         journal, limit=RUNS_MAX, agent=name, version=version, kind=kind, since=since, tenant=tenant
     )
-    went = [await _went(journal, line.run_id, line.status, tenant) for line in page.items]
+    went = [await _went(journal, line.run_id, line.status, tenant, thumbs) for line in page.items]
     by_time = sorted(went, key=lambda run: run.seconds)
     statuses = sorted({run.status for run in went})
     return VersionFigures(
@@ -110,14 +118,18 @@ async def version_figures(
         failed=_sum(went, lambda run: run.failed),
         denied=_sum(went, lambda run: run.denied),
         asked=_sum(went, lambda run: run.asked),
+        thumbs_up=_sum(went, lambda run: run.thumbs_up),
+        thumbs_down=_sum(went, lambda run: run.thumbs_down),
     )
 
 
-async def _went(journal: Journal, run_id: str, status: str, tenant: str) -> _Went:
+async def _went(journal: Journal, run_id: str, status: str, tenant: str, thumbs: Thumbs) -> _Went:
     entries = await journal.read(run_id, tenant=tenant)
     records = records_of(entries)
+    up, down = thumbs(entries)
     if None in records:
-        return _Went(run_id=run_id, status=status)  # a part of it was deleted, or can not be read
+        # A part of it was deleted, or can not be read.
+        return _Went(run_id=run_id, status=status, thumbs_up=up, thumbs_down=down)
     state = RunState(entries)
     used = state.used()
     errors = [
@@ -135,6 +147,8 @@ async def _went(journal: Journal, run_id: str, status: str, tenant: str) -> _Wen
         failed=sum(code not in DENIED for code in errors),
         denied=sum(code in DENIED for code in errors),
         asked=sum(isinstance(record, InputRequested) and record.kind == "approval" for record in records),
+        thumbs_up=up,
+        thumbs_down=down,
     )
 
 

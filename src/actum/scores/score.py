@@ -156,3 +156,13 @@ def standing_scores(entries: Iterable[Entry]) -> list[ScoreOnRecord]:
     """
     latest = {(each.given.name, each.given.author): each for each in all_scores(entries)}
     return sorted((each for each in latest.values() if not each.given.withdrawn), key=lambda each: each.number)
+
+
+def thumbs(entries: Iterable[Entry]) -> tuple[int, int]:
+    """How many people found a run good, and how many bad.
+
+    Args:
+        entries: of the run.
+    """
+    values = [each.given.value for each in standing_scores(entries) if each.given.name == THUMB]
+    return values.count(1), values.count(0)

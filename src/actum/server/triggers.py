@@ -115,7 +115,7 @@ class TriggerRoutes:
                 trace=traceparent_of_request(),
             )
         except UsageError as error:
-            raise Refusal(400, "no_event_id", f"{error}.") from None
+            raise Refusal(400, "no_event_id", error) from None
         taken = await self._taken(event)
         told: JsonObject = {
             "trigger": name,
@@ -142,7 +142,7 @@ class TriggerRoutes:
         except TriggerPaused:
             raise Refusal(409, "paused", "This trigger is paused: it begins nothing.") from None
         except TooManyEvents as error:
-            raise Refusal(429, "too_many", f"{error}.", retry_after=error.wait_s) from None
+            raise Refusal(429, "too_many", error, retry_after=error.wait_s) from None
         except TargetAway as error:
             log.error("trigger %s: %s", event.trigger, error)
             told = "What this trigger begins is not there now: send the event again later."
@@ -151,21 +151,21 @@ class TriggerRoutes:
             raise Refusal(503, "busy", "The event is being taken: send it again.", retry_after=5.0) from None
         except TaskRefused as error:
             status = 429 if error.code == "queued_max" else 503 if error.code == "journal" else 409
-            raise Refusal(status, error.code, f"{error}.", retry_after=60.0 if status == 429 else None) from None
+            raise Refusal(status, error.code, error, retry_after=60.0 if status == 429 else None) from None
         except InvalidArguments as error:
             raise Refusal(422, "invalid_arguments", "The inputs do not fit.", problems=error.problems) from None
         except CallError as error:
             log.error("trigger %s: the event %s begins nothing: %s", event.trigger, event.id, error)
             raise Refusal(409, "refused", "What this trigger begins is not allowed.") from None
         except UnknownName as error:
-            raise Refusal(404, "nothing_waits", f"{error}.") from None
+            raise Refusal(404, "nothing_waits", error) from None
         except JournalError:
             log.exception("trigger %s: the event could not be put on record", event.trigger)
             raise Refusal(
                 503, "journal", "The event could not be put on record: send it again.", retry_after=5.0
             ) from None
         except UsageError as error:
-            raise Refusal(422, "inputs", f"{error}.") from None
+            raise Refusal(422, "inputs", error) from None
 
 
 async def _body(request: Request) -> bytes:

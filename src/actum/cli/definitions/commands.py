@@ -19,6 +19,7 @@ from ...compose.settings import Settings
 from ...core.definition import BadText, DefinitionChange, TextProblem
 from ...core.errors import DamagedDefinition, UsageError
 from ...core.json import Json, JsonObject, dumps
+from ...core.language.sentence import Sentence
 from ...core.process.named_file import read_named
 from ...core.stored.definitions import (
     DefinitionDraft,
@@ -437,7 +438,9 @@ def bytes_in(path: str, kind: str) -> bytes:
     try:
         return read_named(Path(path).expanduser())
     except OSError as error:
-        raise UsageError("the {kind} {path} can not be read: {why}", kind=kind, path=path, why=error.strerror) from None
+        raise UsageError(
+            "the {kind} {path} can not be read: {why}", kind=Sentence(kind), path=path, why=error.strerror
+        ) from None
 
 
 @asynccontextmanager
@@ -460,7 +463,7 @@ def _tell_changes(terminal: Terminal, changes: Sequence[DefinitionChange]) -> No
         if change.what == "decision":
             terminal.note("  run {run}", run=change.node)
         if change.breaks:
-            terminal.note(tr("  breaks callers: {why}", why=tr(change.breaks)))
+            terminal.note("  breaks callers: {detail}", detail=Sentence(change.breaks))
 
 
 def _short(value: Json) -> str:

@@ -20,6 +20,7 @@ from ...compose.tables.serve import ServeSettings
 from ...compose.template import TEMPLATE
 from ...core.errors import ActumError, UsageError
 from ...core.json import Json, dumps
+from ...core.language.sentence import Sentence
 from ...storage.folders import settings_path
 from .. import options
 from ..exit_codes import DONE, FAILED
@@ -139,7 +140,7 @@ async def _refused(terminal: Terminal, public: str, key_env: str) -> list[str]:
             )
     with suppress(ActumError):  # as above
         for shadowed in await shadowed_definitions(settings, options.journal(settings)):
-            kind, name, means = shadowed.kind, shadowed.name, shadowed.means
+            kind, name, means = Sentence(shadowed.kind), shadowed.name, Sentence(shadowed.means)
             if not shadowed.tenant:
                 terminal.note(
                     "the published {kind} {name} is not used: this name is in the settings ({means})",

@@ -20,6 +20,7 @@ from typing import Final, Protocol, TypeAlias
 from msgspec import Struct
 
 from ..errors import UnknownName, UsageError
+from ..language.sentence import Sentence
 
 KindName: TypeAlias = str
 """What a text is, such as `workflow`: up to 24 small letters, digits and `_`."""
@@ -216,12 +217,19 @@ class StaleDraft(UsageError):
 
     def __init__(self, current: DefinitionDraft | None, revision: int, text: str | None = None) -> None:
         if current is None:
-            told = f"there is no draft with the revision {revision}: save a new draft with the revision 0"
+            told = Sentence(
+                "there is no draft with the revision {revision}: save a new draft with the revision 0",
+                revision=revision,
+            )
         else:
-            who = f", saved by {current.by!r}," if current.by else ""
-            told = (
-                f"the draft of {current.kind} {current.name!r} has the revision {current.revision}{who} and not "
-                f"{revision}: look at the draft, and try again with its revision"
+            told = Sentence(
+                "the draft of {kind} {name!r} has the revision {now}{who} and not {revision}: look at the draft, and "
+                "try again with its revision",
+                kind=Sentence(current.kind),
+                name=current.name,
+                now=current.revision,
+                who=Sentence(", saved by {user!r},", user=current.by) if current.by else "",
+                revision=revision,
             )
         super().__init__(told)
         self.current = current
@@ -265,7 +273,7 @@ async def draft_tried(
         raise no_draft(kind, name)
     if number_of_text(draft.digest) != text:
         raise UsageError(
-            "the draft of {kind} {name!r} is another than the run tries: try it anew", kind=kind, name=name
+            "the draft of {kind} {name!r} is another than the run tries: try it anew", kind=Sentence(kind), name=name
         )
     return draft
 
@@ -595,10 +603,10 @@ async def is_unpublished(definitions: Definitions, draft: DefinitionDraft, *, te
 
 def no_draft(kind: str, name: str) -> UnknownName:
     """The error for publishing a draft that does not exist."""
-    return UnknownName("there is no draft of {kind} {name!r}", kind=kind, name=name)
+    return UnknownName("there is no draft of {kind} {name!r}", kind=Sentence(kind), name=name)
 
 
 def no_publication(kind: str, name: str, number: int | None = None) -> UnknownName:
     """The error for asking for a publication that does not exist."""
     which = f"{name}@{number}" if number is not None else name
-    return UnknownName("there is no published {kind} {which!r}", kind=kind, which=which)
+    return UnknownName("there is no published {kind} {which!r}", kind=Sentence(kind), which=which)

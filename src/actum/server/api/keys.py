@@ -171,7 +171,7 @@ async def add_key(api: Api, asked: ApiRequest[None, KeyBody]) -> ApiReply:
         )
     except UsageError as error:
         is_taken = await api.journal.keys.find(body.id) is not None
-        raise Refusal(409 if is_taken else 422, "taken" if is_taken else "invalid", _sentence(error)) from None
+        raise Refusal(409 if is_taken else 422, "taken" if is_taken else "invalid", error) from None
     told = key_info(made.key, api.clock.now())
     whole = {name: getattr(told, name) for name in told.__struct_fields__}
     return ApiReply(KeyAdded(key=made.text, is_first=is_first, **whole), 201, is_told_once=True)
@@ -258,11 +258,6 @@ def _is_within(pattern: str, wider: str) -> bool:
     """
     is_plain = not any(sign in pattern for sign in "?[") and ("*" not in pattern or not any(s in wider for s in "?["))
     return pattern == wider or (is_plain and fnmatchcase(pattern, wider))
-
-
-def _sentence(error: UsageError) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _told_of_added(added: KeyAdded, names: Mapping[str, str]) -> list[AnswerText]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import structs
 
 from ...core.call import Problem
-from ...core.language.translation import Context, Language, in_language
+from ...core.language.translation import Context, Language, chinese, in_language
 from ...features.refusal import ProblemDetails, Refusal
 from ..refusal import spoken
 
@@ -40,7 +40,7 @@ def _in_language(refusal: Refusal, language: Language) -> ProblemDetails:
         structs.replace(problem, expected=in_language(words, language, _context(problem)))
         for problem, words in zip(details.problems, told, strict=True)
     )
-    return structs.replace(details, detail=in_language(refusal.sentence, language), problems=problems)
+    return structs.replace(details, detail=chinese(refusal.sentence) or details.detail, problems=problems)
 
 
 def _context(problem: Problem) -> Context:

@@ -464,13 +464,13 @@ def _refusal(error: Exception) -> Refusal:
         case Refusal():
             return error
         case Busy():
-            return _told(409, "busy", error, retry_after=1.0)
+            return Refusal(409, "busy", error, retry_after=1.0)
         case ReplayDiverged():
-            return _told(409, "changed", error)
+            return Refusal(409, "changed", error)
         case UnknownName():
             return not_found("thing")  # the words may name the journal
         case UsageError():
-            return _told(409, "conflict", error)
+            return Refusal(409, "conflict", error)
         case _:
             return _unexpected(error)
 
@@ -492,15 +492,6 @@ def _unexpected(error: Exception) -> Refusal:
         what=what,
         mark=reference,
     )
-
-
-def _told(status: int, code: str, error: ActumError, retry_after: float | None = None) -> Refusal:
-    """An error of ours, told as a sentence of its own."""
-    text = str(error)
-    sentence = text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
-    refusal = Refusal(status, code, sentence, retry_after=retry_after)
-    refusal.sentence = error.sentence
-    return refusal
 
 
 async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:

@@ -106,7 +106,7 @@ async def set_secret(api: Api, asked: ApiRequest[None, SecretBody]) -> ApiReply:
         checked_name(name)
         checked_value(value)
     except UsageError as error:
-        raise Refusal(422, "invalid", f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+        raise Refusal(422, "invalid", error) from None
     told = _told(name, owner)
     await put_on_record(
         api.journal, "secrets.set", told, principal=who.principal, key_id=who.key_id, tenant=owner.tenant

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...core.errors import DamagedDefinition, JournalError
+from ...core.language.sentence import Sentence
 from ...core.stored.definitions import (
     CHANGES_MAX,
     Canary,
@@ -133,7 +134,7 @@ class DatabaseDefinitions:
             if revision is not None and revision != draft.revision:
                 raise StaleDraft(draft, revision)
             if draft.published:
-                raise DraftInUse("{kind} {name!r} is in use: take it out of use first", kind=kind, name=name)
+                raise DraftInUse("{kind} {name!r} is in use: take it out of use first", kind=Sentence(kind), name=name)
             database.execute(_CHANGE, (b"", draft.revision, "", draft.at, draft.by, *place))
             database.execute(_NOTE, (*place, tenant, draft.revision, by, 1))
             return draft

@@ -44,6 +44,7 @@ from ....journal.lists import read_cursor, write_cursor
 from ....journal.version_figures import VersionFigures, version_figures
 from ....protocols.definition_text import with_name
 from ....runs.definitions import Permit, Publisher
+from ....scores.score import thumbs
 from ...scopes import allows, needs_key, wants
 from ..examples import ASKED_AT, RUN
 from ..records import cursors
@@ -73,7 +74,7 @@ from .bodies import (
     VersionsCompared,
 )
 from .references import used_by
-from .refusing import refusing, sentence_of, told_problems, told_remarks
+from .refusing import refusing, told_problems, told_remarks
 
 DAY_S = 86_400.0
 REMARK = "{name}: {why}"
@@ -149,7 +150,7 @@ class _Handlers:
                 )
             except DraftInUse as error:
                 used_by = await self._used_by(app, asked, with_numbers=True)
-                raise Refusal(409, "in_use", sentence_of(error), used_by=used_by) from None
+                raise Refusal(409, "in_use", error, used_by=used_by) from None
         return ApiReply(_draft(was))
 
     async def publish(self, app: Application, asked: ApiRequest[None, PublishBody]) -> ApiReply:
@@ -201,9 +202,10 @@ class _Handlers:
         with refusing(asked):
             for number in (query.old, query.new):
                 await self._published(app, asked, number)
-                found.append(
-                    await version_figures(app.journal, name, number, kind=kind.runs, since=since, tenant=who.tenant)
+                figures = await version_figures(
+                    app.journal, name, number, kind=kind.runs, since=since, tenant=who.tenant, thumbs=thumbs
                 )
+                found.append(figures)
         return ApiReply(VersionsCompared(items=tuple(found)))
 
     async def unpublish(self, app: Application, asked: ApiRequest[None, None]) -> ApiReply:
@@ -214,7 +216,7 @@ class _Handlers:
             was = await publisher.unpublish(name, by=who.principal, key_id=who.key_id)
         except UnknownName:
             raise Refusal(
-                404, "not_found", "There is no published {kind} {name!r}.", kind=self._kind.name, name=name
+                404, "not_found", "There is no published {kind} {name!r}.", kind=Sentence(self._kind.name), name=name
             ) from None
         used_by = await self._used_by(app, asked, with_numbers=self._kind.stops)
         return ApiReply(DefinitionUnpublished(number=was.number, used_by=used_by))
@@ -345,11 +347,15 @@ def named_text(kind: DefinitionKind, text: str, name: str) -> tuple[str, str]:
         return name, text
     try:
         return kind.read(text).name or name, text
-    except BadText:
+    except BadText as bad:
         named = with_name(text, name)
         try:
             if kind.read(named).name == name:
                 return name, named
+        except BadText as still:  # the file gives the name: that the text has none is no mistake
+            left, found = ({str(each.message) for each in wrong.problems} for wrong in (still, bad))
+            if left < found:
+                raise BadText([each for each in bad.problems if str(each.message) in left]) from None
         except UsageError:
             pass
         raise
@@ -547,7 +553,7 @@ def _trial_commands(kind: DefinitionKind, name: CommandOption) -> dict[str, Comm
         ),
         "compare_runs": Command(
             words=(kind.words, "compare"),
-            help="Compare how the runs of two publications went: ends, seconds, tokens, cost and calls.",
+            help="Compare how the runs of two publications went: ends, seconds, tokens, cost, calls and thumbs.",
             arguments=("old", "new"),
             options={
                 "name": name,
@@ -564,7 +570,13 @@ def _trial_commands(kind: DefinitionKind, name: CommandOption) -> dict[str, Comm
                 ),
                 ListColumn("median", made_of=lambda each: f"{each.seconds_median.value:.1f} s"),
                 ListColumn("95 %", made_of=lambda each: f"{each.seconds_95.value:.1f} s"),
-                *(ListColumn(head, made_of=_figure(head)) for head in ("tokens", "cost", "failed", "denied", "asked")),
+                ListColumn("tokens", made_of=_figure("tokens")),
+                ListColumn("cost", made_of=_figure("cost")),
+                ListColumn("failed", made_of=_figure("failed")),
+                ListColumn("denied", made_of=_figure("denied")),
+                ListColumn("asked", made_of=_figure("asked")),
+                ListColumn("up", made_of=_figure("thumbs_up")),
+                ListColumn("down", made_of=_figure("thumbs_down")),
             ),
         ),
     }
@@ -579,6 +591,7 @@ _FIGURES: JsonObject = {
     "is_part": False,
     "ended": {"done": _FIGURE},
     **dict.fromkeys(("runs", "seconds_median", "seconds_95", "tokens", "cost", "failed", "denied", "asked"), _FIGURE),
+    **dict.fromkeys(("thumbs_up", "thumbs_down"), _FIGURE),
 }
 _INFO: JsonObject = {"name": "booking", "about": "", "version": 1, "digest": "4a5c0f"}
 _VERSION: JsonObject = {"name": "booking", "number": 1, "digest": "4a5c0f", "at": ASKED_AT, "by": "root", "again": 0}

@@ -32,23 +32,17 @@ def refusing(asked: ApiRequest[Any, Any], missing: str = "publication") -> Itera
         raise _refusal(error, missing) from None
 
 
-def sentence_of(error: UsageError) -> str:
-    """An error as a sentence of its own."""
-    return f"{str(error)[:1].upper()}{str(error)[1:]}."
-
-
 def _refusal(error: UsageError, missing: str) -> Refusal:
-    text = sentence_of(error)
     match error:
         case BadText():
             return bad_definition(error)
         case NameTaken():
-            return Refusal(409, "name_taken", text)
+            return Refusal(409, "name_taken", error)
         case CanaryInUse():
-            return Refusal(409, "in_use", text)
+            return Refusal(409, "in_use", error)
         case StaleDraft():
             now = error.current.text if error.current is not None else ""
-            return Refusal(409, "stale", text, current=now, text=error.text or "")
+            return Refusal(409, "stale", error, current=now, text=error.text or "")
         case _:
             return not_found(missing)
 

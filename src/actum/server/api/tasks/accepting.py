@@ -159,11 +159,10 @@ def accepted(line: TaskLine) -> ApiReply:
 
 def refusal_of(refused: TaskRefused) -> Refusal:
     """The refusal of a task."""
-    words = str(refused)
     return Refusal(
         _STATUSES.get(refused.code, 409),
         refused.code,
-        words[:1].upper() + words[1:] + ".",
+        refused,
         run=refused.run_id,
         state=refused.state,
         retry_after=RETRY_S if refused.code == "queued_max" else None,
