@@ -78,12 +78,17 @@ async def test_an_agent_takes_declarations_among_its_tools() -> None:
         {"name": "ask_desk", "description": "Asks.", "parameters": {"q": "string"}},
         PYTHON,
     ]
-    model = ScriptedModel([[ToolCall("c", "sum", {"a": 1, "b": 2})], "Three."])
-    agent = Agent(model, tools=[*forms, {"name": "sum", "parameters": {"a": "integer", "b": "integer"}, "module": add}])
+    model = ScriptedModel([[ToolCall("c", "sum", {"a": 1, "b": 2}), ToolCall("d", "plus", {"a": 1, "b": 2})], "Three."])
+    parameters = {"a": "integer", "b": "integer"}
+    functions: list[dict[str, object]] = [
+        {"name": "sum", "parameters": parameters, "module": add},
+        {"type": "function", "function": {"name": "plus", "parameters": parameters, "module": add}},
+    ]
+    agent = Agent(model, tools=[*forms, *functions])
     answer = await agent.run("1 + 2?")
-    assert answer.output == "Three."
+    assert (answer.output, [each.text for _, each in answer.calls]) == ("Three.", ["3", "3"])
     listed = {tool.name: tool for tool in model.requests[0].tools}
-    assert set(listed) == {"ask_desk", "double", "sum"}
+    assert set(listed) == {"ask_desk", "double", "sum", "plus"}
     assert listed["sum"].parameters["required"] == ["a", "b"]
     assert isinstance(given_declaration(forms[0]), Tool)
 

@@ -43,11 +43,14 @@ def given_declaration(given: Mapping[str, object], *, compiles: bool = True) -> 
         BadText: something is wrong with the declaration.
         UsageError: its place is one that a program gives in another way.
     """
-    function = given.get("module")
-    if callable(function):
-        written = {**given, "module": "program:function"}
-        declared = declaration_of(cast("Mapping[str, Json]", written), compiles=compiles)
-        return declared_tool(declared, function=function)
+    nested = given.get("function")
+    for fields in (given, nested if isinstance(nested, Mapping) else {}):
+        function = fields.get("module")
+        if callable(function):
+            named = {**fields, "module": "program:function"}
+            written = named if fields is given else {**given, "function": named}
+            declared = declaration_of(cast("Mapping[str, Json]", written), compiles=compiles)
+            return declared_tool(declared, function=function)
     declared = declaration_of(cast("Mapping[str, Json]", given), compiles=compiles)
     if declared.place in _INSTEAD:
         told = f"a program gives no {declared.place} by its name"
