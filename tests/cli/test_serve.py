@@ -318,6 +318,12 @@ def test_what_can_not_be_meant_is_told_in_a_line(run: Run, home: Path) -> None:
         ([], "[serve]\nport = 1\n", "http, metrics, public"),
         ([], "[serve.limits]\nrequest = 1\n", "body_bytes, body_s"),
         ([], '[serve]\nproxies = ["a.b"]\n', "neither an address nor a network"),
+        ([], '[serve]\naccess_log = "gone/log"\n', "actum.toml, line 2: [serve] access_log: the folder"),
+        (
+            [],
+            '[telemetry]\nendpoint = "http://127.0.0.1:1"\nheaders = {a = "${secret:gone}"}\n',
+            "actum.toml, line 3: [telemetry] headers: ${secret:gone} is not there",
+        ),
     ]
     for flags, settings, told in cases:
         (home / "actum.toml").write_text(settings, "utf-8")

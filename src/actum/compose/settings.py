@@ -10,6 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -38,7 +39,7 @@ from ..toolsets.wrappers import ToolLabels
 from ..transport.egress import EgressRules
 from ..triggers.settings import TriggerTable
 from .dialect_table import DialectTable
-from .mistakes import Fault, Mistake, faults_in, meant, placed, unreadable
+from .mistakes import Fault, Mistake, faults_in, located, meant, placed, unreadable
 from .tables.serve import LoginTable, ServeLimits, ServeSettings
 
 EMBEDDED = "embedded"
@@ -583,6 +584,29 @@ def read_settings_file(path: Path) -> dict[str, object]:
         more = f" ({len(mistakes) - 1} more: `actum config check`)" if len(mistakes) > 1 else ""
         raise UsageError("{mistakes}{more}", mistakes=mistakes[0].text, more=more)
     return _sorted_out(found)
+
+
+def settings_texts(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """The settings files that are there, with their texts; a later one overrules the earlier."""
+    own = settings_path(environment)
+    files = [*([own] if own is not None else []), folder / SETTINGS_FILE]
+    return {str(file): file.read_text("utf-8-sig") for file in files if file.is_file()}
+
+
+@contextmanager
+def at_their_lines(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """A block whose refusals of the settings are told with file and line, where they say which setting they mean.
+
+    Raises:
+        UsageError: a setting can not be.
+    """
+    try:
+        yield
+    except UsageError as error:
+        mistake = located(str(error), settings_texts(folder, environment))
+        if not mistake.line:
+            raise
+        raise UsageError("{mistakes}{more}", mistakes=mistake.text, more="") from None
 
 
 def find_mistakes(path: Path) -> list[Mistake]:

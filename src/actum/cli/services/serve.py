@@ -13,7 +13,7 @@ from msgspec import structs
 
 from ... import server as doors
 from ...compose.extras import SERVES, check_extras
-from ...compose.settings import Settings
+from ...compose.settings import Settings, at_their_lines
 from ...compose.tables.serve import ServeSettings
 from ...core.interfaces import Journal
 from ...core.json import JsonObject
@@ -69,7 +69,8 @@ def serve(
     check_extras(settings, *SERVES)
     from ...compose.serving import run_server  # noqa: PLC0415  # nobody else needs a web server
 
-    return run_server(run(settings, lambda: read().serve, key_env, insecure=insecure))
+    with at_their_lines(Path.cwd(), os.environ):
+        return run_server(run(settings, lambda: read().serve, key_env, insecure=insecure))
 
 
 def read_served(

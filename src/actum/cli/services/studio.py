@@ -9,6 +9,7 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from html import escape
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,7 +18,7 @@ from msgspec import structs
 from ...compose.extras import check_extras
 from ...compose.journals import journal_place
 from ...compose.secrets import make_key_file
-from ...compose.settings import Settings
+from ...compose.settings import Settings, at_their_lines
 from ...compose.tables.serve import ServeSettings
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
@@ -67,7 +68,8 @@ def studio(
     if not http and settings.serve.http == ServeSettings().http:
         settings = structs.replace(settings, serve=structs.replace(settings.serve, http=_free(settings.serve.http)))
     shown = _Shown(settings, opens=not no_browser, as_json=as_json)
-    return run_server(_studio(settings, shown, lambda: read().serve, key_env, insecure=insecure))
+    with at_their_lines(Path.cwd(), os.environ):
+        return run_server(_studio(settings, shown, lambda: read().serve, key_env, insecure=insecure))
 
 
 async def _studio(

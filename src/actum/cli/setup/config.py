@@ -15,7 +15,7 @@ from ...compose.agents import problems_of
 from ...compose.extras import SERVES, install, missing_extras, needed_extras
 from ...compose.features import features_of
 from ...compose.mistakes import located
-from ...compose.settings import SETTINGS_FILE, find_mistakes, shown_settings
+from ...compose.settings import SETTINGS_FILE, find_mistakes, settings_texts, shown_settings
 from ...compose.tables.serve import ServeSettings
 from ...compose.template import TEMPLATE
 from ...core.errors import ActumError, UsageError
@@ -80,7 +80,7 @@ def check(public: PublicFlag = "", key_env: KeyFlag = "", as_json: JsonFlag = Fa
     files = [*([own] if own is not None else []), Path.cwd() / SETTINGS_FILE]
     mistakes = [mistake for file in files for mistake in find_mistakes(file)]
     if not mistakes:
-        texts = {str(file): file.read_text("utf-8") for file in files if file.is_file()}
+        texts = settings_texts(Path.cwd(), os.environ)
         mistakes = [located(problem, texts) for problem in asyncio.run(_refused(terminal, public, key_env))]
     if as_json:
         told: list[Json] = [
