@@ -156,7 +156,8 @@ class WorkflowTool:
     async def _mask(self, run_id: str, context: Context) -> RecordMask:
         """What hides values of the run of the workflow that the model of the run above may not be told."""
         above, journal = context.ancestors[-1] if context.ancestors else None, context.journal
-        if above is None or above.mandates is None or journal is None:  # no model is told the answer
+        is_told = above is not None and above.mandates is not None and self._given_by == "agent"
+        if above is None or not is_told or journal is None:  # no model is told the answer
             return model_mask({}, "")
         mask = RecordMask(lambda label: not above.shows(label, ""))
         if mask.hides(context.labels_seen):
