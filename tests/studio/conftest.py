@@ -21,7 +21,9 @@ from tests import warm
 from tests.patience import HANGS_S
 from tests.peers import install
 
-expect.set_options(timeout=90_000)  # ms; a page that is told by another server may be late on a busy machine
+LATE_MS = 90_000.0
+"""A page that is told by another server, or a button that comes with an answer, may be so late on a busy machine."""
+expect.set_options(timeout=LATE_MS)
 
 START = "from actum.cli.app import main; main()"
 
@@ -145,6 +147,7 @@ class Watched:
     async def page(self, browser: Browser, studio: Studio, language: str, **looks: str) -> Page:
         """A new page of a person with this language."""
         context = await browser.new_context(locale=language, accept_downloads=True, **looks)  # type: ignore[arg-type]
+        context.set_default_timeout(LATE_MS)  # of presses and of pages that are loaded
         self.contexts.append(context)
         page = await context.new_page()
         own = studio.url.partition("/studio/")[0]
