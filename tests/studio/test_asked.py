@@ -18,7 +18,7 @@ from actum.testing import FakeClock
 from tests.web import listening
 
 from .conftest import Studio, Watched, environment, studio_in
-from .session import Held, api, runs
+from .session import Held, api, listed, runs
 
 pytestmark = pytest.mark.row("F2")
 
@@ -99,6 +99,38 @@ async def test_arguments_are_changed_and_forms_are_filled_in_and_the_record_says
         await expect(page).to_have_url(re.compile(f"tool={tool}"))
         (run,) = await runs(page, f"tool={tool}")
         assert result in json.dumps(run), run
+
+
+async def test_what_is_written_in_one_card_stays_while_the_other_call_of_its_reply_is_answered_and_on_other_pages(
+    with_tools: None, studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page = await watched.page(browser, studio, "en-GB")
+    await page.goto(studio.url)
+    await page.get_by_role("link", name="Approvals").click()
+    (agent,) = await listed(page, "/v1/agents")
+    question = "Pay 20 euros to Ada and 30 euros to Bob"
+    await api(page, "POST", "/v1/runs", {"agent": agent["name"], "question": question})
+    cards = page.get_by_role("article", name="Approval: pay")
+    await expect(page.get_by_role("button", name="Approve all 2")).to_be_visible()
+    await cards.last.get_by_role("button", name="Edit arguments").click()
+    await cards.last.get_by_role("textbox", name="amount").fill("31")
+    first, second = await listed(page, "/v1/approvals")
+    await api(page, "POST", f"/v1/approvals/{first['id']}", {"verdict": "deny"})
+    await expect(cards).to_have_count(1)
+    amount = cards.get_by_role("textbox", name="amount")
+    await expect(amount).to_have_value("31")
+    await expect(amount).to_be_focused()
+    await page.get_by_role("link", name="Runs").click()
+    await expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    await page.get_by_role("link", name="Approvals (1)").click()
+    await expect(amount).to_have_value("31")
+    await cards.get_by_role("button", name="Approve").click()
+    await expect(cards).to_have_count(0)
+    await page.goto(f"{studio.url.partition('#')[0]}runs/{second['run']}")
+    await expect(page.get_by_text("done", exact=True).first).to_be_visible()
+    (run,) = await runs(page, "tool=pay")
+    assert "paid 31 to Bob" in json.dumps(run)
+    assert "to Ada" not in json.dumps(run).partition("paid ")[2]
 
 
 async def test_a_payment_of_which_nobody_knows_whether_it_happened_is_settled_in_its_card(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.web import listening
 
 from .conftest import Studio, Watched, studio_in
 from .session import Held
+from .session import api as answered
 from .speaking import SpeakingApi
 
 pytestmark = pytest.mark.row("F2")
@@ -99,3 +101,61 @@ async def test_a_server_that_is_killed_while_a_model_speaks_is_gone_on_with_when
     lost = [error for error in watched.errors if "ERR_" in error]
     assert lost  # the browser says of itself that a server is away
     watched.errors[:] = [error for error in watched.errors if error not in lost]
+
+
+_LOOKED_AT = """() => { window.looks = setInterval(() => dispatchEvent(new Event("visibilitychange")), 200); }"""
+"""The page is looked at again and again, which asks anew for what it shows."""
+TOOL = "actum: tool/1\nname: one\nrequest: {url: https://example.org}\n"
+
+
+async def test_what_is_written_outlives_a_server_that_is_away_and_is_saved_when_it_is_back_on_whichever_page(
+    bundle: None, tmp_path: Path, browser: Browser, watched: Watched
+) -> None:
+    with listening() as free:
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+    expression, missing = "1 + 1", asyncio.Semaphore(0)
+    with studio_in(tmp_path, place) as studio:
+        page = await watched.page(browser, studio, "en-GB")
+        await page.clock.install()
+        await page.goto(studio.url)
+        await page.get_by_role("link", name="Runs").click()
+        await expect(page.get_by_role("heading", name="Runs")).to_be_visible()  # a page that is loaded
+        await answered(page, "POST", "/v1/tools/one/draft", {"text": TOOL, "revision": 0})
+        await page.get_by_role("link", name="Tools").click()
+        await page.get_by_role("link", name="calculate").click()
+        await page.get_by_role("textbox", name="expression").fill(expression)
+        page.on("requestfailed", lambda sent: missing.release() if "/v1/session" in sent.url else None)
+        studio.kill()
+        await page.evaluate("dispatchEvent(new StorageEvent('storage', {key: 'actum.session'}))")  # of another tab
+        for _ in range(3):
+            await missing.acquire()  # who is signed in is asked for in vain, and the page is still there
+        await page.evaluate(_LOOKED_AT)
+        await expect(page.get_by_role("button", name="Try again")).to_be_visible()
+        await page.evaluate("clearInterval(window.looks)")
+        await expect(page.get_by_role("textbox", name="expression")).to_have_value(expression)
+    with studio_in(tmp_path, place) as studio:
+        await expect(page.get_by_role("button", name="Try again")).to_have_count(0)  # by itself
+        await page.get_by_role("button", name="Try").click()
+        await expect(page.get_by_role("region", name="Result")).to_contain_text("2")
+        studio.process.send_signal(signal.SIGSTOP)  # it says nothing, and its connections are there
+        try:
+            await page.clock.fast_forward(60_000)
+            await expect(page.get_by_role("status").filter(has_text=LOST)).to_be_visible()
+        finally:
+            studio.process.send_signal(signal.SIGCONT)
+        await expect(page.get_by_role("status").filter(has_text=LOST)).to_have_count(0)
+        await page.get_by_role("link", name="All tools").click()
+        await page.get_by_role("link", name="one", exact=True).click()
+        await expect(page.get_by_role("status").filter(has_text="Saved")).to_be_visible()
+        studio.kill()
+        await page.get_by_role("textbox", name="Definition").fill(f"{TOOL}description: More\n")
+        await page.get_by_role("link", name="Runs").click()
+        await expect(page.get_by_role("textbox", name="Definition")).to_have_count(0)
+        async with page.expect_event("dialog") as asked:
+            await page.close(run_before_unload=True)  # not saved yet: the browser asks whether to leave
+        await (await asked.value).dismiss()
+    with studio_in(tmp_path, place):
+        async with page.expect_response(lambda came: came.url.endswith("/draft") and came.ok):
+            pass
+        assert "More" in str((await answered(page, "GET", "/v1/tools/one/draft"))["text"])
+    watched.errors[:] = [error for error in watched.errors if "ERR_" not in error and "404" not in error]

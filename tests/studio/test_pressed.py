@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from .conftest import Studio, Watched
 from .session import Held, api, listed, runs
@@ -51,8 +52,16 @@ async def test_a_message_is_typed_on_while_it_is_sent_and_nobody_is_taken_back_t
 ) -> None:
     page, base = await opened(studio, browser, watched)
     message, log = page.get_by_role("textbox", name="Message"), page.get_by_role("log")
-    held = await Held.at(page, "/v1/runs$", "POST")
     await message.fill("First")
+    other = {"actum": "agent/1", "name": "another", "description": "x", "instructions": "Be brief.", "tools": []}
+    await api(page, "POST", "/v1/agents/another/draft", {"text": json.dumps(other), "revision": 0})
+    await api(page, "POST", "/v1/agents/another/publish", {})
+    await api(
+        page, "POST", "/v1/agents/third/draft", {"text": "{}", "revision": 0}
+    )  # news: the page asks for the agents
+    await expect(page.get_by_role("combobox", name="Agent").get_by_role("option")).to_have_text(["another", "desk"])
+    await expect(page.get_by_role("combobox", name="Agent")).to_have_value("desk")
+    held = await Held.at(page, "/v1/runs$", "POST")
     await message.press("Enter")
     await held.has_come()
     await message.press("End")
@@ -72,6 +81,8 @@ async def test_a_message_is_typed_on_while_it_is_sent_and_nobody_is_taken_back_t
     row = page.get_by_role("table", name="Runs").get_by_role("row").filter(has_text="Second").filter(has_text="done")
     await expect(row).to_have_count(1)
     assert page.url.endswith("/runs")
+    await page.get_by_role("link", name="Chat").click()
+    await expect(message).to_have_value("")  # or it would be sent again
 
     second, first = await runs(page, "kind=agent")
     await page.goto(f"{base}chat?session={first['session']}")
@@ -218,6 +229,158 @@ async def test_no_news_takes_a_press_away_and_no_older_answer_takes_the_place_of
     await secrets.get_by_role("button", name="Delete ONE").press("Enter")
     await expect(secrets.get_by_role("button", name="Delete ONE")).to_have_count(0)
     await expect(secrets).to_be_focused()
+    forgive(watched)
+
+
+async def test_what_is_done_on_a_page_that_is_left_comes_together_with_what_others_did_meanwhile(
+    studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page, base = await opened(studio, browser, watched)
+    flow = FLOW + FIRST + "  second: {type: say, text: Two}\n"
+    await api(page, "POST", "/v1/workflows/flow/draft", {"text": flow, "revision": 0})
+    await page.goto(f"{base}workflows/flow")
+    await page.get_by_role("treeitem", name="first, say").click()
+    await expect(page.get_by_role("status").filter(has_text=SAVED)).to_be_visible()
+    held = await Held.at(page, "/v1/workflows/flow/draft$", "POST")
+    await page.get_by_role("textbox", name="text", exact=True).fill("Mine")
+    await held.has_come()
+    beside = await page.context.new_page()
+    await beside.goto(f"{base}runs")
+    theirs = flow.replace("Two", "Theirs")
+    await api(beside, "POST", "/v1/workflows/flow/draft", {"text": theirs, "revision": 1})
+    await page.get_by_role("link", name="Runs").click()
+    await expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    async with page.expect_response(
+        lambda came: came.request.method == "POST" and came.url.endswith("/draft") and came.ok
+    ):
+        held.let.set()
+    await page.get_by_role("link", name="Workflows").click()
+    await page.get_by_role("link", name="flow", exact=True).click()
+    await page.get_by_role("treeitem", name="second, say").click()
+    await expect(page.get_by_role("textbox", name="text", exact=True)).to_have_value("Theirs")
+    saved = await api(page, "GET", "/v1/workflows/flow/draft")
+    assert saved["text"] == theirs.replace("One", "Mine")
+    forgive(watched)
+
+
+async def cut(route: Route) -> None:
+    """The request is done, and its answer is lost."""
+    await route.fetch()
+    await route.abort()
+
+
+async def broken(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """An answer that ends in its middle."""
+    writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"items": [')
+    await writer.drain()
+    writer.close()
+
+
+async def test_a_press_whose_answer_is_lost_is_pressed_again_and_done_once_and_a_slow_one_keeps_no_other_one_back(
+    studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page, base = await opened(studio, browser, watched)
+    lost = page.get_by_role("alert").filter(has_text="The connection to the server is lost.")
+    await page.goto(f"{base}tools/calculate")
+    await page.evaluate("dispatchEvent(new Event('offline'))")  # the server is on this machine
+    result = page.get_by_role("region", name="Result")
+    await page.get_by_role("textbox", name="expression").fill("1 + 1")
+    await page.route(re.compile("/v1/tools/calculate/call$"), cut, times=1)
+    await page.get_by_role("button", name="Try").click()
+    await expect(lost).to_be_visible()
+    await page.get_by_role("button", name="Try").click()
+    await expect(result).to_contain_text("done")
+    assert len(await runs(page, "tool=calculate")) == 1
+    await page.get_by_role("button", name="Try").click()
+    await expect(page.get_by_role("button", name="Try")).to_be_enabled()
+    await expect(result).to_contain_text("done")
+    assert len(await runs(page, "tool=calculate")) == 2
+
+    await page.goto(f"{base}tools")
+    await page.get_by_role("button", name="New tool").click()
+    paste = page.get_by_role("textbox", name="Paste")
+    held = await Held.at(page, "/v1/definitions/read$")
+    await paste.fill("curl https://example.org/first")
+    await page.get_by_role("button", name="Read").click()
+    await held.has_come()
+    await paste.fill("curl https://example.org/second")
+    async with page.expect_request("**/v1/definitions/read"):
+        await page.get_by_role("button", name="Read").click()
+    held.let.set()
+    await expect(page.locator("pre.value")).to_contain_text("second")
+    await page.get_by_role("link", name="Runs").click()
+    await page.get_by_role("link", name="Tools").click()
+    await page.get_by_role("button", name="New tool").click()
+    await expect(paste).to_have_value("curl https://example.org/second")
+
+    await page.goto(f"{base}settings")
+    models = page.get_by_role("region", name="Models")
+    held = await Held.at(page, "/v1/connections/test$")
+    await models.get_by_role("combobox", name="Provider").select_option(label="another address")
+    for name in ("slow", "other"):
+        await models.get_by_role("textbox", name="Address").fill(f"http://127.0.0.1:9/{name}")
+        await models.get_by_role("textbox", name="Model").fill("m")
+        async with page.expect_request("**/v1/connections/test"):
+            await models.get_by_role("button", name="Test").click()
+    held.let.set()
+    await expect(models.get_by_role("status")).to_have_text("Unreachable")
+
+    async with await asyncio.start_server(broken, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        await page.route("**/v1/audit?*", lambda route: route.continue_(url=f"http://127.0.0.1:{port}/"))
+        await page.get_by_role("link", name="Audit").click()
+        await expect(lost).to_be_visible()
+    await page.unroute("**/v1/audit?*")
+    await lost.get_by_role("button").click()
+    await expect(page.get_by_role("table", name="Audit")).to_be_visible()
+    forgive(watched)
+
+
+async def test_a_run_is_shown_while_its_news_come_faster_than_answers_and_stays_where_an_answer_is_lost(
+    studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page, base = await opened(studio, browser, watched)
+    ended: list[str] = []
+    page.on("requestfailed", lambda sent: ended.append(sent.url))
+    declared = {
+        "name": "pay",
+        "description": "Pays.",
+        "parameters": {"to": "string"},
+        "python": "def main(to):\n    return to\n",
+        "effects": ["execute", "spend"],
+    }
+    await api(page, "POST", "/v1/tools/pay/draft", {"text": json.dumps(declared), "revision": 0})
+    await api(page, "POST", "/v1/tools/pay/publish", {})
+    flow = "actum: workflow/1\nname: flow\nnodes:\n"
+    flow += "".join(f"  {name}: {{type: tool, tool: pay, with: {{to: {name}}}}}\n" for name in ("one", "two", "three"))
+    flow += "edges: [one > two, two > three]\n"
+    await api(page, "POST", "/v1/workflows/flow/draft", {"text": flow, "revision": 0})
+    await api(page, "POST", "/v1/workflows/flow/publish", {})
+    run = (await api(page, "POST", "/v1/workflows/flow/run", {"inputs": {}}))["id"]
+    beside = await page.context.new_page()
+    await beside.goto(f"{base}approvals")
+
+    async def approve(to: str) -> None:
+        card = beside.get_by_role("article", name="Approval: pay").filter(has_text=to)
+        await card.get_by_role("button", name="Approve").click()
+        await expect(card).to_have_count(0)
+
+    held = await Held.at(page, f"/v1/runs/{run}(/timeline)?$")
+    await page.goto(f"{base}runs/{run}")
+    await held.has_come()
+    await approve("one")
+    held.let.set()
+    tree = page.get_by_role("treegrid", name="Waterfall")
+    await expect(tree.get_by_role("row").filter(has_text="two")).not_to_have_count(0)
+    assert [each for each in ended if str(run) in each] == []  # or nothing would be shown as long as news come
+    await page.get_by_role("button", name="Branch off").click()
+    await page.get_by_role("combobox", name="Branch off at").select_option(index=1)
+    await page.get_by_role("textbox", name="Another result").fill("2")
+    await page.route(re.compile(f"/v1/runs/{run}(/timeline)?$"), lambda route: route.abort())
+    await approve("two")
+    await expect(page.get_by_role("alert")).to_have_count(2)
+    await expect(page.get_by_role("textbox", name="Another result")).to_have_value("2")
+    await expect(tree.get_by_role("row").filter(has_text="two")).not_to_have_count(0)
     forgive(watched)
 
 

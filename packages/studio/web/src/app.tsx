@@ -13,7 +13,7 @@ import {
 } from "@tanstack/react-router";
 import { useEffect, useReducer, useRef } from "react";
 
-import { ask, isProblem } from "./core/api";
+import { ask, isLost, isProblem } from "./core/api";
 import { answeredBy, useApprovals } from "./core/approvals";
 import { chunk } from "./core/chunk";
 import { useConnection, useFeed } from "./core/follow";
@@ -33,10 +33,12 @@ import { useTold, tell } from "./parts/status";
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      retry: (count, error) => count < 2 && isProblem(error, 0, 502, 503),
+      retry: (count, error) => count < 2 && isLost(error),
+      networkMode: "always", // a server on this machine is there without a network
       refetchOnWindowFocus: true,
       staleTime: 1_000,
     },
+    mutations: { networkMode: "always" },
   },
 });
 
@@ -104,7 +106,7 @@ function Frame() {
       />
     );
   }
-  if (door.isError) {
+  if (door.isError && !door.data) {
     return (
       <main>
         <Failure error={door.error} onRetry={() => void door.refetch()} />
@@ -112,7 +114,7 @@ function Frame() {
     );
   }
   if (session.isPending) return <p className="hint">{say("loading")}</p>;
-  if (session.isError) {
+  if (!session.data) {
     return (
       <main>
         <Failure error={session.error} onRetry={() => session.refetch()} />

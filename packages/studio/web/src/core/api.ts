@@ -47,20 +47,24 @@ export async function send(method: string, path: string, request: Request = {}):
     headers.set("Content-Type", "application/json");
     init.body = JSON.stringify(request.body);
   }
-  let answer: Response;
-  try {
-    answer = await fetch(address(path, request.query), init);
-  } catch (error) {
-    if (request.signal?.aborted) throw error;
-    throw new Problem(0, "offline", String(error));
-  }
+  const answer = await whole(fetch(address(path, request.query), init), request.signal);
   if (!answer.ok) throw await problemOf(answer);
   return answer;
 }
 
+/** What comes over the connection, which may be lost at any byte. */
+async function whole<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await coming;
+  } catch (error) {
+    if (signal?.aborted || !(error instanceof TypeError)) throw error; // text that is no JSON is a SyntaxError
+    throw new Problem(0, "offline", String(error));
+  }
+}
+
 export async function ask<T>(method: string, path: string, request: Request = {}): Promise<T> {
   const answer = await send(method, path, request);
-  return (answer.status === 204 ? undefined : await answer.json()) as T;
+  return (answer.status === 204 ? undefined : await whole(answer.json(), request.signal)) as T;
 }
 
 /** A whole list, asked for part by part: for a choice among all that there is. */
@@ -76,7 +80,7 @@ export async function askAll<T>(path: string, request: Request = {}): Promise<Pa
 }
 
 async function problemOf(answer: Response): Promise<Problem> {
-  const text = await answer.text();
+  const text = await whole(answer.text());
   try {
     const told = JSON.parse(text) as Record<string, unknown>;
     const said = (name: string) => (typeof told[name] === "string" ? (told[name] as string) : "");
@@ -88,6 +92,11 @@ async function problemOf(answer: Response): Promise<Problem> {
 
 export function isProblem(error: unknown, ...codes: (number | string)[]): error is Problem {
   return error instanceof Problem && (codes.length === 0 || codes.includes(error.status) || codes.includes(error.code));
+}
+
+/** Whether no answer of the server came: it may be back soon, and may have done what it was asked for. */
+export function isLost(error: unknown): boolean {
+  return isProblem(error, 0, 502, 503, 504);
 }
 
 /** What `catch` makes of an error: null where there is nothing of this name. */

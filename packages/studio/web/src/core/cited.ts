@@ -33,7 +33,6 @@ export function useCited(runs: readonly string[], isWanted: boolean): Map<number
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         ask<{ references: QuoteReference[] }>("GET", `/v1/runs/${encodeURIComponent(run)}/references`, { signal }),
       enabled: isWanted,
-      retry: false,
     })),
     combine: (all) =>
       new Map(all.flatMap(({ data }, place) => (data?.references ?? []).map((each) => [each.number, { run: runs[place] ?? "", reference: each }] as const))),

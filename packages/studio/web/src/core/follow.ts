@@ -1,9 +1,9 @@
 // What happens, as it happens: the feed of this browser, what pages know of a run, and lists that are asked for anew.
-import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useQueryClient, type Query, type QueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useSyncExternalStore } from "react";
 import { create } from "zustand";
 
-import { send } from "./api";
+import { isLost, send } from "./api";
 import { Feed, type FeedEvent, type Message, type Ports } from "./feed";
 import { NOTHING, type Followed } from "./followed";
 import type { DraftNews } from "./types";
@@ -16,6 +16,8 @@ const LISTS = ["runs", "runs of", "run", "sessions", "audit", "memories", "exper
 /** What changes with a draft. */
 const DEFINITIONS = ["tools", "servers", "agents", "workflows"] as const;
 const NEVER = new AbortController().signal;
+/** A server says something each 15 s. A connection that has said nothing for so long is gone, as behind a sleep of this machine. */
+const SILENT_MS = 45_000;
 
 const ports: Ports = {
   tab: Math.random().toString(36).slice(2),
@@ -30,7 +32,19 @@ const ports: Ports = {
     const done = navigator.locks ? navigator.locks.request(NAME, { signal }, work) : work();
     done.catch((error: unknown) => signal.aborted || Promise.reject(error));
   },
-  open: (query, signal) => send("GET", "/v1/events", { query, signal }),
+  open: async (query, signal) => {
+    const silent = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => silent.abort(), SILENT_MS);
+    };
+    heard();
+    const answer = await send("GET", "/v1/events", { query, signal: AbortSignal.any([signal, silent.signal]) }).finally(() => clearTimeout(timer));
+    heard();
+    const pieces = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({ transform: (piece, reader) => (heard(), reader.enqueue(piece)), flush: () => clearTimeout(timer) });
+    return new Response(answer.body?.pipeThrough(pieces));
+  },
   wait: (ms, signal) =>
     new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -109,6 +123,8 @@ function keeper(queries: QueryClient): (event: FeedEvent) => void {
     else if (event.kind === "open") {
       useConnection.setState(({ opened }) => ({ isLost: false, opened: opened + 1 }));
       [...LISTS, ...DEFINITIONS].forEach(again);
+      const failed = { type: "active", predicate: ({ state }: Query) => isLost(state.error) } as const;
+      void queries.refetchQueries(failed, { cancelRefetch: false }); // as the server was away
     }
   };
 }

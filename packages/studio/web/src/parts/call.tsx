@@ -50,7 +50,7 @@ export function CallCard({ call, approval }: { call: Call; approval?: Approval |
         {call.attempt > 1 && <span className="hint"> {say("attempt", { attempt: call.attempt })}</span>}
         {call.ended > 0 && <span className="hint"> {span(call.ended - call.began)}</span>}
       </h3>
-      {approval ? <Waiting approval={approval} isNamed /> : <Arguments values={call.arguments} origins={call.origins} />}
+      {approval ? <Waiting key={approval.id} approval={approval} isNamed /> : <Arguments values={call.arguments} origins={call.origins} />}
       {call.error ? (
         <Failed error={call.error} />
       ) : (

@@ -1,13 +1,13 @@
 // Where a message is written. Enter sends, and does not send while a word is being composed.
 import { useEffect, useRef, useState, type ClipboardEvent, type Dispatch, type DragEvent, type KeyboardEvent, type SetStateAction } from "react";
 
-import { ask, once } from "../core/api";
+import { ask, isLost } from "../core/api";
 import { base64Of } from "../core/file";
 import { dictionary, useText } from "../core/language";
 import { told } from "../core/shown";
 import { COMMON } from "../core/texts";
 import { Failure } from "./failure";
-import { useIsHere } from "./press";
+import { useIsHere, useOnce } from "./press";
 
 const TEXTS = dictionary(
   {
@@ -76,7 +76,7 @@ export function Composer(props: {
   const [isOver, setOver] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const message = useRef<HTMLTextAreaElement>(null);
-  const pending = useRef<{ of: string; key: string }>({ of: "", key: "" });
+  const { keyOf, done } = useOnce();
   const isUnder = useRef(false);
   const isHere = useIsHere();
 
@@ -84,11 +84,7 @@ export function Composer(props: {
     if (draft.branch) message.current?.focus();
   }, [draft.branch]);
 
-  async function begin(question: string): Promise<Begun> {
-    // The same message sent again, since its answer was lost, starts nothing a second time.
-    const of = JSON.stringify([props.to, draft.branch, question, files.map((each) => each.name)]);
-    if (pending.current.of !== of) pending.current = { of, key: once() };
-    const { key } = pending.current;
+  async function begin(question: string, key: string): Promise<Begun> {
     if (draft.branch) {
       const body = { at: 0, question, session: key };
       return ask<Begun>("POST", `/v1/runs/${encodeURIComponent(draft.branch)}/fork`, { body, once: key });
@@ -100,15 +96,17 @@ export function Composer(props: {
     const question = draft.text.trim() || files.map((each) => each.name).join(", ");
     if (!question || isUnder.current || !isReady) return;
     isUnder.current = true;
+    const sent = [props.to, draft.branch, question, files.map((each) => each.name)];
     setSending(true);
     setError(undefined);
     try {
-      const begun = await begin(question);
-      pending.current = { of: "", key: "" };
+      const begun = await begin(question, keyOf(sent));
+      done(sent);
       props.onDraft((now) => behind(draft, now));
       setFiles((now) => now.filter((each) => !files.includes(each)));
       if (isHere.current) props.onSent(begun);
     } catch (failed) {
+      if (!isLost(failed)) done(sent);
       setError(failed);
     } finally {
       isUnder.current = false;

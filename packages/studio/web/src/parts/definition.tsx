@@ -217,7 +217,6 @@ export function Release({ onJump, more = [], children, ...shown }: Shown & { onJ
     queryKey: ["difference", path, 0, draft.revision],
     queryFn: ({ signal }) => ask<Difference>("GET", `${path}/diff`, { signal }),
     enabled: inUse > 0 && draft.isSaved && draft.revision > 0,
-    retry: false, // a draft that is half written differs from nothing
   });
   const refresh = () => Promise.all(CHANGED.map((each) => known.invalidateQueries({ queryKey: [each] })));
   const publish = usePress({

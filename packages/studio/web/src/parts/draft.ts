@@ -2,10 +2,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { ask, isProblem, orNull } from "../core/api";
+import { ask, isLost, isProblem, orNull } from "../core/api";
 import { useConnection, useDraftNews } from "../core/follow";
 import type { Draft, DraftNews, Session } from "../core/types";
-import { useIsHere } from "./press";
 
 /** So long after the last key, what was written is saved. */
 const PAUSE_MS = 600;
@@ -43,6 +42,11 @@ export interface Writing {
 const typed = new Map<string, { text: string; base: Draft | null }>();
 /** What is under way for a draft, by the same: one save at a time, also where its page was left and opened again. */
 const under = new Map<string, Promise<unknown>>();
+/** The drafts whose pages are open, by the same. */
+const open = new Set<string>();
+
+// The browser asks whether to leave, also where the page of the draft was left before.
+addEventListener("beforeunload", (event) => void (typed.size && event.preventDefault()));
 
 /** The draft that is there; null where there is none. */
 function drafted(path: string, signal?: AbortSignal): Promise<Draft | null> {
@@ -67,11 +71,15 @@ export interface Conflict {
 /** The draft under a path such as `/v1/tools/weather`. `fallback`: what is edited where there is no draft yet. */
 export function useDraft(path: string, isWanted: boolean, fallback: string | undefined, merging?: Merging): Writing {
   const known = useQueryClient();
-  const place = `${known.getQueryData<Session>(["session"])?.user ?? ""} ${path}`;
-  const [before] = useState(() => typed.get(place));
+  const placeNow = () => `${known.getQueryData<Session>(["session"])?.user ?? ""} ${path}`;
+  const place = placeNow();
+  const [before] = useState(() => {
+    const found = typed.get(place);
+    if (found) known.setQueryData(["draft", path], found.base); // not the latest: what somebody else has saved since is found as ever
+    return found;
+  });
   const asked = useQuery({
     queryKey: ["draft", path],
-    ...(before && { initialData: before.base }), // not the latest: what somebody else has saved since is found as ever
     queryFn: ({ signal }) => drafted(path, signal),
     enabled: isWanted,
     refetchOnWindowFocus: false,
@@ -85,9 +93,9 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
   const news = useDraftNews((all) => all[path]);
   const opened = useConnection((each) => each.opened);
   const looked = useRef(opened);
-  const isHere = useIsHere();
   const isGone = useRef(false);
-  const base = asked.data ?? (asked.data === null && fallback !== undefined ? { text: fallback, revision: 0 } : undefined);
+  const baseOf = (draft: Draft | null | undefined) => draft ?? (draft === null && fallback !== undefined ? { text: fallback, revision: 0 } : undefined);
+  const base = baseOf(asked.data);
   const shown = text ?? base?.text;
   const isSaved = shown === undefined || shown === base?.text;
 
@@ -97,27 +105,42 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
     return base === mine ? theirs : merging?.merged(base, mine, theirs);
   }
 
-  async function save(what: string, revision: number): Promise<void> {
+  async function save(what: string): Promise<void> {
+    const latest = known.getQueryData<Draft | null>(["draft", path]); // which may be newer than what the page has drawn
+    const base = baseOf(latest === undefined ? typed.get(place)?.base : latest);
     try {
-      const kept = await ask<Draft>("POST", `${path}/draft`, { body: { text: what, revision } });
+      const kept = await ask<Draft>("POST", `${path}/draft`, { body: { text: what, revision: base?.revision ?? 0 } });
       known.setQueryData(["draft", path], kept);
       setError(undefined);
       const more = typed.get(place);
       if (!more || more.text === what) return void typed.delete(place);
       typed.set(place, { ...more, base: kept });
-      if (!isHere.current) await save(more.text, kept.revision); // its person went on while this was saved
+      if (!open.has(place)) await save(more.text); // its person went on while this was saved
     } catch (failed) {
+      if (isLost(failed) && !open.has(place)) return later();
       const found = isProblem(failed, "stale") ? await drafted(path).catch(() => undefined) : undefined;
-      const both = found && base ? together(base.text, now.current ?? what, found.text) : undefined;
+      const mine = open.has(place) ? now.current : typed.get(place)?.text;
+      const both = found && base ? together(base.text, mine ?? what, found.text) : undefined;
       if (found && both !== undefined) {
         known.setQueryData(["draft", path], found);
         setText(both);
         setError(undefined);
+        if (open.has(place)) return;
+        if (both === found.text) return void typed.delete(place); // the answer to an earlier save was lost
+        typed.set(place, { text: both, base: found });
+        await save(both);
       } else {
         setTheirs(found);
         setError(failed);
       }
     }
+  }
+
+  /** Saves what was typed on a page that its person has left, as soon as the server is back. */
+  async function later(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    const left = typed.get(place);
+    if (left && !open.has(place) && placeNow() === place) await save(left.text);
   }
 
   /** Does this, unless something is under way: that is looked at again after a pause. */
@@ -139,9 +162,9 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
 
   function write(next: string): void {
     setText(next);
-    if (isHere.current || isGone.current) return;
-    typed.set(place, { text: next, base: asked.data ?? null }); // of a field that told its text as the page went
-    void alone(() => save(next, base?.revision ?? 0));
+    if (open.has(place) || isGone.current) return;
+    typed.set(place, { text: next, base: known.getQueryData<Draft | null>(["draft", path]) ?? null }); // of a field that told its text as the page went
+    void alone(() => save(next));
   }
 
   /** Goes on with what somebody else has saved; of what both changed, with one side. */
@@ -180,21 +203,27 @@ export function useDraft(path: string, isWanted: boolean, fallback: string | und
     return () => ended.abort();
   }, [news, opened, isSaved, isTyping, base?.revision]);
   useEffect(() => {
-    if (isSaved && !isTyping) return;
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault(); // the browser asks whether to leave
+    if (!isTyping) return;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener("beforeunload", warn);
     return () => removeEventListener("beforeunload", warn);
-  }, [isSaved, isTyping]);
+  }, [isTyping]);
 
   const isDue = !isSaved && shown !== undefined && theirs === undefined;
   const saveNow = useRef<() => void>(undefined);
   useEffect(() => {
-    saveNow.current = isDue ? () => void alone(() => save(shown, base?.revision ?? 0)) : undefined;
+    saveNow.current = isDue ? () => void alone(() => save(shown)) : undefined;
     if (!isDue) return;
     const timer = setInterval(() => saveNow.current?.(), error ? AGAIN_MS : PAUSE_MS);
     return () => clearInterval(timer);
   });
-  useEffect(() => () => saveNow.current?.(), []); // who goes to another page loses nothing
+  useEffect(() => {
+    open.add(place);
+    return () => {
+      open.delete(place);
+      saveNow.current?.(); // who goes to another page loses nothing
+    };
+  }, [place]);
 
   return {
     text: shown,

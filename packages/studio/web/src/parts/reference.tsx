@@ -66,7 +66,6 @@ function Card({ cited: { run, reference } }: { cited: Cited }) {
     queryKey: ["reference", run, reference.number],
     queryFn: ({ signal }) => ask<ReferenceText>("GET", `/v1/runs/${encodeURIComponent(run)}/references/${reference.number}`, { signal }),
     enabled: isRead,
-    retry: false,
   });
   return (
     <span className="card source" role="group" aria-label={say("reference", { number: reference.number })}>

@@ -19,8 +19,13 @@ const TEXTS = dictionary(
 /** What waits, the calls of one reply side by side. */
 export function turns(approvals: readonly Approval[]): Approval[][] {
   const found = new Map<string, Approval[]>();
-  for (const each of approvals) found.set(each.turn || each.id, [...(found.get(each.turn || each.id) ?? []), each]);
+  for (const each of approvals) found.set(keyOf([each]), [...(found.get(keyOf([each])) ?? []), each]);
   return [...found.values()];
+}
+
+/** Names what waits of one reply: the same while some of it is answered. */
+export function keyOf([first]: readonly Approval[]): string {
+  return first ? first.turn || first.id : "";
 }
 
 /** The buttons for all calls of one reply; nothing where only one waits. */

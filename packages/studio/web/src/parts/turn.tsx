@@ -8,7 +8,7 @@ import type { State } from "../core/texts";
 import type { Turn } from "../core/turns";
 import type { Approval } from "../core/types";
 import { CallCard } from "./call";
-import { Together, turns } from "./together";
+import { keyOf, Together, turns } from "./together";
 import { StateText } from "./values";
 import { Waiting } from "./waiting";
 
@@ -42,7 +42,7 @@ export function TurnView({ turn, approvals }: { turn: Turn; approvals: Approval[
       {turn.question && <p className="said user">{told(turn.question)}</p>}
       {steps}
       {turns(approvals).map((each) => (
-        <Together key={each[0]?.id} approvals={each} />
+        <Together key={keyOf(each)} approvals={each} />
       ))}
       {others.map((each) => (
         <div key={each.id} className="card">

@@ -1,9 +1,11 @@
 // What waits for a person: an approval, a question, a doubt. The same on Approvals and in the chat.
 import { useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useId } from "react";
 
+import { useSession } from "../app";
 import { ask } from "../core/api";
 import { noteOwn } from "../core/approvals";
+import { useKept } from "../core/kept";
 import { usePreferences, useText } from "../core/language";
 import { useOwn } from "../core/own";
 import { useRisk } from "../core/risk";
@@ -44,8 +46,9 @@ export function Waiting({ approval, isNamed = false }: { approval: Approval; isN
   const risk = useRisk();
   const known = useQueryClient();
   const about = useId();
-  const [edited, setEdited] = useState<Values>();
-  const [text, setText] = useState("");
+  const user = useSession().data?.user ?? "";
+  const [edited, setEdited] = useKept<Values | undefined>(JSON.stringify([user, approval.id, "arguments"]), undefined);
+  const [text, setText] = useKept(JSON.stringify([user, approval.id, "answer"]), "");
   const { ref: buttons, isSettled, press, note } = useUnhurried<HTMLDivElement>();
   const answered = usePress({
     mutationKey: ANSWER,

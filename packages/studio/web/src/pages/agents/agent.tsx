@@ -13,7 +13,7 @@ import type { AgentDetails } from "../../core/types";
 import { CopyLink } from "../../parts/copy-link";
 import { DraftState, InUse, Release, Shadowed, showLine, Source, type Told } from "../../parts/definition";
 import { useDraft, type Writing } from "../../parts/draft";
-import { Failure } from "../../parts/failure";
+import { Asked, Failure } from "../../parts/failure";
 import { Fields } from "./fields";
 import { TEXTS } from "./texts";
 import { Trial } from "./trial";
@@ -28,38 +28,40 @@ export function AgentPage({ name }: { name: string }) {
     queryFn: ({ signal }) => ask<AgentDetails>("GET", path, { signal }).catch(orNull),
   });
   const isOfSettings = Boolean(agent.data) && builds && agent.data?.definition === null; // then there is no draft of this name
-  const draft = useDraft(path, builds && agent.isSuccess && !isOfSettings, agent.data?.definition ?? undefined);
+  const draft = useDraft(path, builds && agent.data !== undefined && !isOfSettings, agent.data?.definition ?? undefined);
   const isOwn = draft.text !== undefined;
-  if (agent.isPending) return <p className="hint">{common("loading")}</p>;
-  if (agent.isError) return <Failure error={agent.error} onRetry={() => void agent.refetch()} />;
   const inUse = agent.data?.version ?? 0;
   return (
-    <>
-      <p>
-        <Link to={"/agents" as string}>{say("all")}</Link>
-      </p>
-      <h1>{told(name)}</h1>
-      {agent.data?.description && <p>{told(agent.data.description)}</p>}
-      {inUse > 0 && <InUse number={inUse} />}
-      {isOfSettings && <p className="hint">{say("notOwn")}</p>}
-      {isOfSettings && <Shadowed path={path} />}
-      {agent.data && (
-        <div className="buttons">
-          <Link className="button" to={`/chat/${encodeURIComponent(name)}` as string}>
-            {say("chat")}
-          </Link>
-          <CopyLink agent={name} />
-        </div>
+    <Asked query={agent}>
+      {() => (
+        <>
+          <p>
+            <Link to={"/agents" as string}>{say("all")}</Link>
+          </p>
+          <h1>{told(name)}</h1>
+          {agent.data?.description && <p>{told(agent.data.description)}</p>}
+          {inUse > 0 && <InUse number={inUse} />}
+          {isOfSettings && <p className="hint">{say("notOwn")}</p>}
+          {isOfSettings && <Shadowed path={path} />}
+          {agent.data && (
+            <div className="buttons">
+              <Link className="button" to={`/chat/${encodeURIComponent(name)}` as string}>
+                {say("chat")}
+              </Link>
+              <CopyLink agent={name} />
+            </div>
+          )}
+          {draft.isPending && <p className="hint">{common("loading")}</p>}
+          {!isOwn && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : !agent.data && <p>{common("gone")}</p>)}
+          {isOwn && (
+            <div className="beside">
+              <Editor name={name} path={path} draft={draft} inUse={inUse} />
+              <Trial path={path} draft={draft} />
+            </div>
+          )}
+        </>
       )}
-      {draft.isPending && <p className="hint">{common("loading")}</p>}
-      {!agent.data && !isOwn && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : <p>{common("gone")}</p>)}
-      {isOwn && (
-        <div className="beside">
-          <Editor name={name} path={path} draft={draft} inUse={inUse} />
-          <Trial path={path} draft={draft} />
-        </div>
-      )}
-    </>
+    </Asked>
   );
 }
 

@@ -133,7 +133,6 @@ function CollectionFields({ form, text, write }: Given) {
     queryKey: ["collections", "to tick"],
     queryFn: ({ signal }) => askAll<Collection>("/v1/knowledge", { signal }).catch(orNull),
     enabled: session?.features.includes("knowledge") ?? false,
-    retry: false,
   });
   const ticked = form.tools.filter((each) => each.startsWith(COLLECTION)).map((each) => each.slice(COLLECTION.length));
   const listed = found.data?.items.map((each) => each.name) ?? [];

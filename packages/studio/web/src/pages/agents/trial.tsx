@@ -1,8 +1,9 @@
 // The chat with the draft of an agent, beside its form.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 
+import { useSession } from "../../app";
 import { ask, isProblem } from "../../core/api";
+import { useKept } from "../../core/kept";
 import { useText } from "../../core/language";
 import type { Part, Run } from "../../core/types";
 import { Composer, type Begun, type Draft } from "../../parts/composer";
@@ -11,11 +12,14 @@ import { Failure } from "../../parts/failure";
 import { Talk } from "../../parts/talk";
 import { TEXTS } from "./texts";
 
+const NO_MESSAGE: Draft = { text: "", branch: "" };
+
 export function Trial({ path, draft }: { path: string; draft: Writing }) {
   const say = useText(TEXTS);
   const known = useQueryClient();
-  const [session, setSession] = useState("");
-  const [message, setMessage] = useState<Draft>({ text: "", branch: "" });
+  const user = useSession().data?.user ?? "";
+  const [session, setSession] = useKept(JSON.stringify([user, path, "session"]), "");
+  const [message, setMessage] = useKept<Draft>(JSON.stringify([user, path, "message"]), NO_MESSAGE);
   const runs = useQuery({
     queryKey: ["runs of", session],
     queryFn: ({ signal }) => ask<Part<Run>>("GET", "/v1/runs", { signal, query: { session, limit: 50 } }),

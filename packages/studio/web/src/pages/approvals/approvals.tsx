@@ -7,7 +7,7 @@ import { useApprovals } from "../../core/approvals";
 import { dictionary, usePreferences, useText } from "../../core/language";
 import { told, time } from "../../core/shown";
 import { Asked, Failure } from "../../parts/failure";
-import { Together, turns } from "../../parts/together";
+import { keyOf, Together, turns } from "../../parts/together";
 import { ANSWER, Waiting } from "../../parts/waiting";
 import { page } from "./page";
 
@@ -38,7 +38,7 @@ export default function Approvals() {
       <Asked query={query} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("empty")}</p>)}>
         {(part) =>
           turns([...part.items].sort((one, other) => one.asked_at - other.asked_at)).map((turn) => (
-            <section key={turn[0]?.id}>
+            <section key={keyOf(turn)}>
             <Together approvals={turn} />
             {turn.map((each) => (
               <article key={each.id} aria-label={say("one", { tool: told(each.tool || each.kind) })} className="card">

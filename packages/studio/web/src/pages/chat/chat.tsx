@@ -4,6 +4,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 import { useSession } from "../../app";
+import { useAnew } from "../../core/anew";
 import { ask, askAll, isProblem } from "../../core/api";
 import { useRun } from "../../core/follow";
 import { useKept } from "../../core/kept";
@@ -37,7 +38,9 @@ export default function Chat() {
     queryKey: ["agents"],
     queryFn: ({ signal }) => askAll<Agent>("/v1/agents", { signal }),
   });
-  const agent = given ?? agents.data?.items[0]?.name ?? "";
+  const first = useRef("");
+  first.current ||= agents.data?.items[0]?.name ?? ""; // also when another one comes before it: this one is written to
+  const agent = given ?? first.current;
   const [key, follows] = useConversationKey(agent, session);
   const go = (agent: string, conversation: string) =>
     navigate({ to: `/chat/${encodeURIComponent(agent)}` as string, search: (conversation ? { session: conversation } : {}) as never });
@@ -117,11 +120,11 @@ function Conversation({ agent, session, onBegun }: { agent: Agent; session: stri
   const [most, setMost] = useState(SHOWN);
   const user = useSession().data?.user ?? "";
   const [draft, setDraft] = useKept<Draft>(JSON.stringify([user, agent.name, session]), NO_DRAFT);
-  const runs = useQuery({
-    queryKey: ["runs of", session, most],
+  const runs = useAnew({
+    queryKey: ["runs of", session],
     queryFn: ({ signal }) => ask<Part<Run>>("GET", "/v1/runs", { signal, query: { session, limit: most } }),
     enabled: session !== "",
-    placeholderData: (before, query) => (query?.queryKey[1] === session ? before : undefined), // while more of it is asked for
+    news: most,
   });
   const shown = (runs.data?.items ?? []).filter((each) => !each.parent).reverse();
   const last = shown.at(-1);
@@ -176,7 +179,6 @@ function Earlier({ run }: { run: string }) {
       return { turns, first: turns[0]?.id ?? forked, isAll: part.next === null };
     },
     staleTime: Infinity,
-    retry: false, // what was forgotten is not shown
   });
   if (!before.data) return null;
   return (

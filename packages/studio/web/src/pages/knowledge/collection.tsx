@@ -8,7 +8,7 @@ import { useText } from "../../core/language";
 import { brief, told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
 import type { Collection, CollectionDetails, FoundPassages } from "../../core/types";
-import { Failure } from "../../parts/failure";
+import { Asked, Failure } from "../../parts/failure";
 import { TextFilter } from "../../parts/filters";
 import { usePress } from "../../parts/press";
 import { tell } from "../../parts/status";
@@ -26,46 +26,47 @@ export function CollectionPage({ name }: { name: string }) {
     queryKey: ["collection", name],
     queryFn: ({ signal }) => ask<CollectionDetails>("GET", path, { signal }).catch(orNull),
   });
-  if (found.isPending) return <p className="hint">{common("loading")}</p>;
-  if (found.isError) return <Failure error={found.error} onRetry={() => void found.refetch()} />;
-  const it = found.data;
   return (
-    <>
-      <p>
-        <Link to={"/knowledge" as string}>{say("all")}</Link>
-      </p>
-      <h1>{told(name)}</h1>
-      {it === null ? (
-        <p>{common("gone")}</p>
-      ) : (
+    <Asked query={found}>
+      {(it) => (
         <>
-          <p className="hint">
-            {say("owner")}: {told(it.owner)} · {say("counts", { documents: it.documents, passages: it.passages })}
+          <p>
+            <Link to={"/knowledge" as string}>{say("all")}</Link>
           </p>
-          {it.unread.map((each) => (
-            <p key={each.agent} className="warning">
-              {say("unread", { agent: told(each.agent) })} <code>{told(each.command)}</code>
-            </p>
-          ))}
-          <Search path={path} />
-          <Documents path={path} name={name} mayChange={it.may_change} />
-          {it.may_change && (
+          <h1>{told(name)}</h1>
+          {it === null ? (
+            <p>{common("gone")}</p>
+          ) : (
             <>
-              <Readers path={path} collection={it} />
-              <Remove
-                path={path}
-                name={name}
-                onRemoved={() => void known.invalidateQueries({ queryKey: ["collections"] })}
-                onGone={() => {
-                  known.removeQueries({ queryKey: ["collection", name] });
-                  return navigate({ to: "/knowledge" as string });
-                }}
-              />
+              <p className="hint">
+                {say("owner")}: {told(it.owner)} · {say("counts", { documents: it.documents, passages: it.passages })}
+              </p>
+              {it.unread.map((each) => (
+                <p key={each.agent} className="warning">
+                  {say("unread", { agent: told(each.agent) })} <code>{told(each.command)}</code>
+                </p>
+              ))}
+              <Search path={path} />
+              <Documents path={path} name={name} mayChange={it.may_change} />
+              {it.may_change && (
+                <>
+                  <Readers path={path} collection={it} />
+                  <Remove
+                    path={path}
+                    name={name}
+                    onRemoved={() => void known.invalidateQueries({ queryKey: ["collections"] })}
+                    onGone={() => {
+                      known.removeQueries({ queryKey: ["collection", name] });
+                      return navigate({ to: "/knowledge" as string });
+                    }}
+                  />
+                </>
+              )}
             </>
           )}
         </>
       )}
-    </>
+    </Asked>
   );
 }
 

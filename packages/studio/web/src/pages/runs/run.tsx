@@ -1,9 +1,10 @@
 // One run: what was asked, each call, what waits, what came of it, and what can be done with it.
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { ask, once, send } from "../../core/api";
+import { useAnew } from "../../core/anew";
+import { ask, send } from "../../core/api";
 import { branchPoints } from "../../core/branches";
 import { useEnded } from "../../core/ended";
 import { useRun } from "../../core/follow";
@@ -68,10 +69,10 @@ export function RunPage({ run }: { run: string }) {
   const path = `/v1/runs/${encodeURIComponent(run)}`;
   const followed = useRun(run);
   const asked = turn(followed.entries);
-  const details = useQuery({
-    queryKey: ["run", run, followed.entries.at(-1)?.number ?? -1],
+  const details = useAnew({
+    queryKey: ["run", run],
     queryFn: ({ signal }) => ask<RunDetails>("GET", path, { signal }),
-    placeholderData: (before) => before,
+    news: followed.entries.length,
   });
   const cancel = usePress({
     mutationFn: () => ask("POST", `${path}/cancel`),
@@ -138,17 +139,15 @@ function Branch({ run, entries }: { run: RunDetails; entries: readonly RunEvent[
   const point = points.find((each) => each.at === at);
   const before = at === 0 ? run.question : (point?.result ?? "");
   const fork = usePress({
-    mutationFn: () => {
-      const other = text !== undefined && text !== before ? { [at === 0 ? "question" : "result"]: text } : {};
-      return ask<{ id: string }>("POST", `/v1/runs/${encodeURIComponent(run.id)}/fork`, { body: { at, ...other }, once: once() });
-    },
+    mutationFn: (body: object, key) => ask<{ id: string }>("POST", `/v1/runs/${encodeURIComponent(run.id)}/fork`, { body, once: key }),
     then: (made) => navigate({ to: `/runs/${made.id}` as string }),
   });
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        fork.mutate();
+        const other = text !== undefined && text !== before ? { [at === 0 ? "question" : "result"]: text } : {};
+        if (!fork.isPending) fork.mutate({ at, ...other });
       }}
     >
       <label>

@@ -1,8 +1,8 @@
 // Where the time of a run went: a tree of spans, each with a bar. Arrow keys move, + and - zoom, Enter shows the span.
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 
+import { useAnew } from "../../core/anew";
 import { ask } from "../../core/api";
 import { dictionary, useText } from "../../core/language";
 import { useOwn } from "../../core/own";
@@ -60,10 +60,10 @@ const TEXTS = dictionary(
 const ZOOM = 1.6;
 
 export function Waterfall({ run, entries }: { run: string; entries: number }) {
-  const query = useQuery({
-    queryKey: ["timeline", run, entries],
+  const query = useAnew({
+    queryKey: ["timeline", run],
     queryFn: ({ signal }) => ask<Timeline>("GET", `/v1/runs/${encodeURIComponent(run)}/timeline`, { signal }),
-    placeholderData: (before) => before,
+    news: entries,
   });
   return <Asked query={query}>{(timeline) => <Tree timeline={timeline} />}</Asked>;
 }

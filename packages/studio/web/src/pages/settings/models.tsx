@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
-import { ask, once } from "../../core/api";
+import { ask } from "../../core/api";
 import { dictionary, useText } from "../../core/language";
 import { told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
@@ -111,7 +111,7 @@ function ConnectForm(props: { known: Connections; onConnected: (() => void) | un
     model: given.model,
   };
   const test = usePress({
-    mutationFn: () => ask<{ outcome: Outcome }>("POST", "/v1/connections/test", { body, once: once() }),
+    mutationFn: (sent: typeof body) => ask<{ outcome: Outcome }>("POST", "/v1/connections/test", { body: sent }),
   });
   const keep = usePress({
     mutationFn: (sent: typeof given) => ask("PUT", `/v1/connections/${sent.provider || "own"}`, { body: { ...body, default: true } }),
@@ -130,7 +130,7 @@ function ConnectForm(props: { known: Connections; onConnected: (() => void) | un
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        test.mutate();
+        test.mutate(body); // of another address than the one that is tested now, if that was changed
       }}
     >
       {local.length > 0 && (

@@ -3,7 +3,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
+import { useSession } from "../../app";
 import { ask } from "../../core/api";
+import { useKept } from "../../core/kept";
 import { useText } from "../../core/language";
 import { told } from "../../core/shown";
 import type { Draft, ReadPasted } from "../../core/types";
@@ -17,14 +19,15 @@ type Item = ReadPasted["items"][number];
 
 export function NewTool() {
   const say = useText(TEXTS);
-  const [text, setText] = useState("");
-  const read = usePress({ mutationFn: () => ask<ReadPasted>("POST", "/v1/definitions/read", { body: { text } }) });
+  const user = useSession().data?.user ?? "";
+  const [text, setText] = useKept(JSON.stringify([user, "pasted"]), "");
+  const read = usePress({ mutationFn: (text: string) => ask<ReadPasted>("POST", "/v1/definitions/read", { body: { text } }) });
   return (
     <div className="card">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          read.mutate();
+          read.mutate(text);
         }}
       >
         <label>

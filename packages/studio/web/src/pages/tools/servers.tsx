@@ -11,7 +11,7 @@ import { COMMON } from "../../core/texts";
 import type { PublishedText, ServerLine, ServerOffers } from "../../core/types";
 import { DraftState, InUse, Release, showLine, Source } from "../../parts/definition";
 import { useDraft } from "../../parts/draft";
-import { Failure } from "../../parts/failure";
+import { Asked, Failure } from "../../parts/failure";
 import { ListTable, useList } from "../../parts/list";
 import { TEXTS } from "./texts";
 
@@ -49,30 +49,32 @@ export function ServerPage({ name }: { name: string }) {
     queryKey: ["server", name],
     queryFn: ({ signal }) => ask<PublishedText>("GET", path, { signal }).catch(orNull),
   });
-  const draft = useDraft(path, builds && server.isSuccess, server.data?.text);
-  if (server.isPending || draft.isPending) return <p className="hint">{common("loading")}</p>;
-  if (server.isError) return <Failure error={server.error} onRetry={() => void server.refetch()} />;
+  const draft = useDraft(path, builds && server.data !== undefined, server.data?.text);
   const inUse = server.data?.version ?? 0;
   return (
-    <>
-      <p>
-        <Link to={"/tools" as string}>{say("all")}</Link>
-      </p>
-      <h1>{told(name)}</h1>
-      {inUse > 0 && <InUse number={inUse} />}
-      {draft.text === undefined ? (
-        <p>{common("gone")}</p>
-      ) : (
+    <Asked query={server}>
+      {() => (
         <>
-          <section className="card" aria-label={say("source")}>
-            <Source ref={source} label={say("source")} draft={draft} />
-            <DraftState draft={draft} />
-            <Release kind="servers" name={name} path={path} draft={draft} inUse={inUse} onJump={(problem) => showLine(source.current, problem.line)} />
-          </section>
-          {draft.isSaved && draft.revision > 0 && <Offers path={path} revision={draft.revision} />}
+          <p>
+            <Link to={"/tools" as string}>{say("all")}</Link>
+          </p>
+          <h1>{told(name)}</h1>
+          {inUse > 0 && <InUse number={inUse} />}
+          {draft.isPending && <p className="hint">{common("loading")}</p>}
+          {draft.text === undefined && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : <p>{common("gone")}</p>)}
+          {draft.text !== undefined && (
+            <>
+              <section className="card" aria-label={say("source")}>
+                <Source ref={source} label={say("source")} draft={draft} />
+                <DraftState draft={draft} />
+                <Release kind="servers" name={name} path={path} draft={draft} inUse={inUse} onJump={(problem) => showLine(source.current, problem.line)} />
+              </section>
+              {draft.isSaved && draft.revision > 0 && <Offers path={path} revision={draft.revision} />}
+            </>
+          )}
         </>
       )}
-    </>
+    </Asked>
   );
 }
 

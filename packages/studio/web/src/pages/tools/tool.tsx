@@ -1,13 +1,14 @@
 // One tool: what it declares, tried with a form, published, and its versions.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { useRef } from "react";
 
-import { useBuilds } from "../../app";
-import { ask, once, orNull } from "../../core/api";
+import { useBuilds, useSession } from "../../app";
+import { ask, orNull } from "../../core/api";
 import { useApprovals } from "../../core/approvals";
 import { parametersOf } from "../../core/declared";
 import { useRun } from "../../core/follow";
+import { useKept } from "../../core/kept";
 import { useText } from "../../core/language";
 import { told } from "../../core/shown";
 import { COMMON } from "../../core/texts";
@@ -16,12 +17,14 @@ import type { CallAnswer, CallWaits, ToolSchema } from "../../core/types";
 import { DraftState, InUse, Release, Shadowed, showLine, Source } from "../../parts/definition";
 import { useDraft, type Writing } from "../../parts/draft";
 import { Failed } from "../../parts/failed";
-import { Failure } from "../../parts/failure";
+import { Asked, Failure } from "../../parts/failure";
 import { Form, read, type FormSchema, type Values } from "../../parts/form";
 import { usePress } from "../../parts/press";
 import { StateText, Value } from "../../parts/values";
 import { TurnView } from "../../parts/turn";
 import { TEXTS } from "./texts";
+
+const NO_VALUES: Values = {};
 
 export function ToolPage({ name }: { name: string }) {
   const say = useText(TEXTS);
@@ -33,27 +36,29 @@ export function ToolPage({ name }: { name: string }) {
     queryFn: ({ signal }) => ask<ToolSchema>("GET", path, { signal }).catch(orNull),
   });
   const isOfSettings = tool.data?.version === 0; // then there is no draft of this name
-  const draft = useDraft(path, builds && tool.isSuccess && !isOfSettings, tool.data?.declaration ?? undefined);
+  const draft = useDraft(path, builds && tool.data !== undefined && !isOfSettings, tool.data?.declaration ?? undefined);
   const isOwn = draft.text !== undefined;
-  if (tool.isPending) return <p className="hint">{common("loading")}</p>;
-  if (tool.isError) return <Failure error={tool.error} onRetry={() => void tool.refetch()} />;
   return (
-    <>
-      <p>
-        <Link to={"/tools" as string}>{say("all")}</Link>
-      </p>
-      <h1>{told(name)}</h1>
-      {tool.data?.description && <p>{told(tool.data.description)}</p>}
-      {tool.data && tool.data.version > 0 && <InUse number={tool.data.version} />}
-      {isOfSettings && <p className="hint">{say(tool.data?.source === "workflow" ? "ofWorkflow" : "notOwn")}</p>}
-      {isOfSettings && tool.data?.source !== "workflow" && <Shadowed path={path} />}
-      {draft.isPending && <p className="hint">{common("loading")}</p>}
-      {!tool.data && !isOwn && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : <p>{common("gone")}</p>)}
-      {isOwn && <Editor name={name} path={path} draft={draft} inUse={tool.data?.version ?? 0} />}
-      {(isOwn || tool.data) && (
-        <Try path={path} draft={isOwn ? draft : undefined} schema={isOwn ? parametersOf(draft.text ?? "") : (tool.data?.parameters as FormSchema)} />
+    <Asked query={tool}>
+      {() => (
+        <>
+          <p>
+            <Link to={"/tools" as string}>{say("all")}</Link>
+          </p>
+          <h1>{told(name)}</h1>
+          {tool.data?.description && <p>{told(tool.data.description)}</p>}
+          {tool.data && tool.data.version > 0 && <InUse number={tool.data.version} />}
+          {isOfSettings && <p className="hint">{say(tool.data?.source === "workflow" ? "ofWorkflow" : "notOwn")}</p>}
+          {isOfSettings && tool.data?.source !== "workflow" && <Shadowed path={path} />}
+          {draft.isPending && <p className="hint">{common("loading")}</p>}
+          {!isOwn && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : !tool.data && <p>{common("gone")}</p>)}
+          {isOwn && <Editor name={name} path={path} draft={draft} inUse={tool.data?.version ?? 0} />}
+          {(isOwn || tool.data) && (
+            <Try path={path} draft={isOwn ? draft : undefined} schema={isOwn ? parametersOf(draft.text ?? "") : (tool.data?.parameters as FormSchema)} />
+          )}
+        </>
       )}
-    </>
+    </Asked>
   );
 }
 
@@ -72,22 +77,23 @@ function Editor({ name, path, draft, inUse }: { name: string; path: string; draf
 /** A call of the draft, or of a tool that is not made here. */
 function Try({ path, draft, schema }: { path: string; draft: Writing | undefined; schema: FormSchema | undefined }) {
   const say = useText(TEXTS);
-  const [values, setValues] = useState<Values>({});
-  const [written, setWritten] = useState("{}");
+  const user = useSession().data?.user ?? "";
+  const [values, setValues] = useKept<Values>(JSON.stringify([user, path, "values"]), NO_VALUES);
+  const [written, setWritten] = useKept(JSON.stringify([user, path, "written"]), "{}");
   const tried = usePress({
-    mutationFn: () => {
-      const given = schema ? Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "")) : read(written, {});
-      const body = draft ? { revision: draft.revision, arguments: given } : { arguments: given };
-      return ask<CallAnswer | CallWaits>("POST", `${path}/${draft ? "try" : "call"}`, { body, once: once() });
-    },
+    mutationFn: (body: { revision?: number; arguments: unknown }, key) => ask<CallAnswer | CallWaits>("POST", `${path}/${draft ? "try" : "call"}`, { body, once: key }),
   });
+  function begin() {
+    const given = schema ? Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "")) : read(written, {});
+    tried.mutate({ ...(draft && { revision: draft.revision }), arguments: given });
+  }
   const isReady = !draft || draft.isSaved;
   return (
     <section className="card" aria-label={say("try")}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (isReady) tried.mutate();
+          if (isReady && !tried.isPending) begin();
         }}
       >
         {schema ? (

@@ -28,7 +28,6 @@ export function Import({ file, onClose }: { file: File; onClose: () => void }) {
     queryFn: async ({ signal }) => (await ownOf(file)) ?? ask<Imported>("POST", "/v1/workflows/import", { signal, body: { name: file.name, data: await base64Of(file) } }),
     staleTime: Infinity,
     gcTime: 0,
-    retry: false,
   });
   return (
     <section className="card" aria-label={say("import")} aria-live="polite">

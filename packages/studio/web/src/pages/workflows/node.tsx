@@ -260,12 +260,11 @@ function Arguments(given: Form) {
     queryFn: ({ signal }) =>
       ask<ToolSchema>("GET", `/v1/tools/${encodeURIComponent(name)}`, { signal, ...(version && node.value["tool"] ? { query: { version } } : {}) }).catch(orNull),
     enabled: called !== "",
-    retry: false,
   });
   const schema = tool.data?.parameters as { properties?: Record<string, FieldSchema & { description?: string }>; required?: string[] } | undefined;
   const written = isObject(node.value["with"]) ? node.value["with"] : {};
   const names = [...new Set([...Object.keys(schema?.properties ?? {}), ...Object.keys(written)])];
-  if (!names.length && node.value["tool"] !== undefined && tool.isSuccess) return null;
+  if (!names.length && (tool.isLoading || (node.value["tool"] !== undefined && tool.isSuccess))) return null;
   if (!names.length) return <OneField {...given} place={["with"]} schema={{ type: "object" }} />;
   return names.map((name) => {
     const declared = schema?.properties && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;

@@ -3,7 +3,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
-import { ask, once } from "../../core/api";
+import { useAnew } from "../../core/anew";
+import { ask } from "../../core/api";
 import { useApprovals } from "../../core/approvals";
 import { useRun } from "../../core/follow";
 import { type Flow, flowOf } from "../../core/flow/document";
@@ -34,11 +35,11 @@ const NOTHING: Shown = { run: "", states: new Map(), definition: null };
 
 export function useShown(run: string, flow: Flow | undefined): Shown {
   const { entries } = useRun(run);
-  const timeline = useQuery({
-    queryKey: ["timeline", run, entries.length],
+  const timeline = useAnew({
+    queryKey: ["timeline", run],
     queryFn: ({ signal }) => ask<Timeline>("GET", `/v1/runs/${encodeURIComponent(run)}/timeline`, { signal }),
     enabled: run !== "",
-    placeholderData: (before) => (before?.run === run ? before : undefined),
+    news: entries.length,
   });
   const { isOver } = turn(entries);
   const definition = timeline.data?.definition ?? null;
@@ -70,25 +71,25 @@ export function StartRun({ path, draft, inputs, only, pins, onBegun, onClose }: 
   const [values, setValues] = useState<Values>({});
   const [pinned, setPinned] = useState(JSON.stringify(pins, null, 2));
   const begin = usePress({
-    mutationFn: () => {
-      const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
-      const alone = only ? { only, pins: read(pinned, {}) } : {};
-      const body = draft ? { revision: draft.revision, inputs: given, ...alone } : { inputs: given };
-      return ask<Run>("POST", `${path}/${draft ? "try" : "run"}`, { body, once: once() });
-    },
+    mutationFn: (body: object, key) => ask<Run>("POST", `${path}/${draft ? "try" : "run"}`, { body, once: key }),
     onSuccess: () => void known.invalidateQueries({ queryKey: ["runs"] }),
     then: (run) => {
       onBegun(run.id);
       onClose();
     },
   });
+  function start() {
+    const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+    const alone = only ? { only, pins: read(pinned, {}) } : {};
+    begin.mutate(draft ? { revision: draft.revision, inputs: given, ...alone } : { inputs: given });
+  }
   const isReady = !draft || (draft.isSaved && draft.revision > 0);
   return (
     <Dialog title={only ? `${say("runNode")}: ${only}` : say("run")} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (isReady) begin.mutate();
+          if (isReady && !begin.isPending) start();
         }}
       >
         <Form schema={inputs} values={values} onChange={setValues} />
@@ -141,9 +142,10 @@ export function RunShown({ run }: { run: string }) {
   const followed = useRun(run);
   const waiting = useApprovals().data?.items.filter((each) => each.run === run) ?? [];
   const told = turn(followed.entries);
-  const details = useQuery({
-    queryKey: ["run", run, told.isOver],
+  const details = useAnew({
+    queryKey: ["run", run],
     queryFn: ({ signal }) => ask<RunDetails>("GET", `/v1/runs/${encodeURIComponent(run)}`, { signal }),
+    news: told.isOver,
   });
   return (
     <section className="card" aria-label={say("run")} aria-live="polite">

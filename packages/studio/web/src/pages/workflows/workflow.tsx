@@ -18,7 +18,7 @@ import { COMMON } from "../../core/texts";
 import type { WorkflowDetails } from "../../core/types";
 import { DraftState, InUse, Release, Shadowed, type Told, useChecked } from "../../parts/definition";
 import { useDraft, type Writing } from "../../parts/draft";
-import { Failure } from "../../parts/failure";
+import { Asked as Found, Failure } from "../../parts/failure";
 import { useFilters } from "../../parts/filters";
 import type { FormSchema } from "../../parts/form";
 import { tell } from "../../parts/status";
@@ -47,26 +47,28 @@ export default function WorkflowPage({ name }: { name: string }) {
   const isOfSettings = workflow.data?.version === 0; // then there is no draft of this name
   const published = workflow.data?.definition ?? undefined;
   const fallback = useMemo(() => (published ? stringify(JSON.parse(published), { lineWidth: 0 }) : undefined), [published]);
-  const draft = useDraft(path, builds && workflow.isSuccess && !isOfSettings, fallback, MERGING);
+  const draft = useDraft(path, builds && workflow.data !== undefined && !isOfSettings, fallback, MERGING);
   const isOwn = draft.text !== undefined;
-  if (workflow.isPending) return <p className="hint">{common("loading")}</p>;
-  if (workflow.isError) return <Failure error={workflow.error} onRetry={() => void workflow.refetch()} />;
   const inUse = workflow.data?.version ?? 0;
   return (
-    <>
-      <p>
-        <Link to={"/workflows" as string}>{say("all")}</Link>
-      </p>
-      <h1>{told(name)}</h1>
-      {workflow.data?.description && <p>{told(workflow.data.description)}</p>}
-      {inUse > 0 && <InUse number={inUse} />}
-      {isOfSettings && <p className="hint">{say("notOwn")}</p>}
-      {isOfSettings && <Shadowed path={path} />}
-      {draft.isPending && <p className="hint">{common("loading")}</p>}
-      {!workflow.data && !isOwn && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : <p>{common("gone")}</p>)}
-      {isOwn && <Editor name={name} path={path} draft={draft} inUse={inUse} />}
-      {!isOwn && workflow.data && !draft.isPending && <Looked name={name} path={path} workflow={workflow.data} />}
-    </>
+    <Found query={workflow}>
+      {() => (
+        <>
+          <p>
+            <Link to={"/workflows" as string}>{say("all")}</Link>
+          </p>
+          <h1>{told(name)}</h1>
+          {workflow.data?.description && <p>{told(workflow.data.description)}</p>}
+          {inUse > 0 && <InUse number={inUse} />}
+          {isOfSettings && <p className="hint">{say("notOwn")}</p>}
+          {isOfSettings && <Shadowed path={path} />}
+          {draft.isPending && <p className="hint">{common("loading")}</p>}
+          {!isOwn && !draft.isPending && (draft.error ? <Failure error={draft.error} /> : !workflow.data && <p>{common("gone")}</p>)}
+          {isOwn && <Editor name={name} path={path} draft={draft} inUse={inUse} />}
+          {!isOwn && workflow.data && !draft.isPending && <Looked name={name} path={path} workflow={workflow.data} />}
+        </>
+      )}
+    </Found>
   );
 }
 
