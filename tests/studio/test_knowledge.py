@@ -15,7 +15,7 @@ from actum.core.message import Reply
 from tests.chat_server import ChatServer, Said
 
 from .conftest import Watched, studio_in
-from .session import api, listed
+from .session import Held, api, listed
 from .test_first_minutes import fits, is_accessible_in_both_themes
 
 pytestmark = [pytest.mark.row("F8"), pytest.mark.row("F2")]
@@ -89,8 +89,11 @@ async def filled(page: Page, words: dict[str, str]) -> None:
     await page.get_by_role("button", name=words["new"]).press("Enter")
     await expect(page.get_by_role("textbox", name=words["name"])).to_be_focused()
     await page.keyboard.type("handbook")
+    held = await Held.at(page, "/v1/knowledge/handbook/documents", "GET")
     await page.get_by_role("button", name=words["create"], exact=True).press("Enter")
     await expect(page.get_by_role("heading", level=1)).to_have_text("handbook")
+    async with page.expect_response("**/search?*"):
+        await page.get_by_role("searchbox", name=words["search"]).fill("What may a hotel cost?")
     async with page.expect_file_chooser() as opened:
         await page.get_by_role("button", name=words["add"]).press("Enter")
     await (await opened.value).set_files(
@@ -100,7 +103,10 @@ async def filled(page: Page, words: dict[str, str]) -> None:
         ]
     )
     rows = page.get_by_role("table", name=words["documents"]).locator("tbody tr")
+    await expect(rows.filter(has_text="travel.md")).to_have_count(1)  # before the list has come
+    held.let.set()
     await expect(rows.filter(has_text="travel.md")).to_contain_text(words["ready"])
+    await expect(page.get_by_role("list", name=words["results"])).to_contain_text("120 euros")
     await expect(rows.filter(has_text="photo.jpg")).to_contain_text(words["unreadable"])
     await page.evaluate(DROP, ["<img src=x onerror=alert(1)>.txt", "Meals cost 30 euros."])
     await expect(rows.filter(has_text="onerror")).to_contain_text(words["ready"])

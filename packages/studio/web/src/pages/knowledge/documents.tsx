@@ -44,7 +44,7 @@ export function Documents({ path, name, mayChange }: { path: string; name: strin
         </>
       )}
       <ListTable<Row>
-        list={{ ...list, items: others && [...adding.rows, ...others] }}
+        list={{ ...list, items: others || adding.rows.length ? [...adding.rows, ...(others ?? [])] : undefined }}
         label={say("documents")}
         keyOf={(each) => each.document}
         empty={say("none")}
@@ -96,6 +96,7 @@ function useAdding(path: string, name: string) {
 }
 
 async function anew(known: ReturnType<typeof useQueryClient>, name: string): Promise<void> {
+  void known.invalidateQueries({ queryKey: ["passages"] }); // what is searched for may stand in it
   await Promise.all(["documents", "collection"].map((each) => known.invalidateQueries({ queryKey: [each, name] })));
 }
 
