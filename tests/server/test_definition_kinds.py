@@ -75,6 +75,7 @@ _WRITES: Mapping[str, object] = {
 HAN = re.compile(r"[\u4e00-\u9fff]")
 ENGLISH = re.compile(r"(?<!')\b[a-z]{2,} [a-z]{2,}|\b(tool|agent|prompt|policy|server|workflow) '")
 """What the Chinese of a refusal does not have: English words, and a kind in English before a name."""
+BUILDERS = ("build", "admin")
 _READS = ("draft", "versions", "diff?old=1&new=1")
 
 
@@ -106,8 +107,11 @@ async def went(it: Town, kind: str, case: Kind) -> None:
         if path not in ("draft", "check") or method != "POST":
             await told(method, f"/{path}", body, 404)
         if kind != "workflows" or path not in ("versions", "check"):  # readers of workflows may look
-            assert (await told(method, f"/{path}", body, 403, "bob"))["code"] == "scope"
+            refused = await told(method, f"/{path}", body, 403, "bob")
+            assert (refused["code"], refused["scope"]) == ("scope", ["admin"] if kind == "policies" else [*BUILDERS])
     assert (await told("POST", "/draft", {"text": first, "revision": 0}))["revision"] == 1
+    listed = await it.ask("GET", f"/v1/{kind}?drafts=true", who="north" if kind == "policies" else "builder")
+    assert "it" in [each["name"] for each in listed.json()["items"]], (kind, listed.text)
     stale = await told("POST", "/draft", {"text": second, "revision": 0}, 409)
     assert (stale["code"], stale["current"], stale["text"]) == ("stale", first, second), "a program has both texts"
     assert (await told("POST", "/check", {"text": first}))["problems"] == []

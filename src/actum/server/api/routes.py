@@ -319,6 +319,8 @@ def _wrong_method(allowed: Iterable[str]) -> Refusal:
 
 def _missing_scope(operation: Operation) -> Refusal:
     wanted = tuple(dict.fromkeys((*operation.scopes, "admin")))
+    if wanted == ("admin",):
+        return Refusal(403, "scope", "This needs a key with the scope `{needed}`.", scope=wanted, needed="admin")
     return Refusal(
         403, "scope", "This needs a key with one of the scopes {wanted}.", scope=wanted, wanted=", ".join(wanted)
     )

@@ -280,7 +280,7 @@ OPERATIONS: tuple[Operation, ...] = (
         path="/v1/tools",
         tag="tools",
         summary="List or search the tools that you may use.",
-        scopes=("tools",),
+        scopes=("tools", "build"),
         query=ToolsQuery,
         replies={200: AnswerKind(means="The tools.", body=ToolPage, example={"items": [_TOOL], "next": None})},
         handler=list_tools,
@@ -291,7 +291,7 @@ OPERATIONS: tuple[Operation, ...] = (
         path="/v1/tools/{name}",
         tag="tools",
         summary="Get a tool with the schemas of its arguments and its result.",
-        scopes=("tools",),
+        scopes=("tools", "build"),
         names={"name": "The name of a tool."},
         query=VersionQuery,
         replies={
