@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
+import unicodedata
 from collections.abc import Sequence
 
 import msgspec
@@ -262,6 +264,14 @@ def test_a_short_value_is_hidden_in_its_own_result_alone_and_a_text_without_fiel
         ("4111-1111-1111-1111", "4111111111111111"),
         ("Käse & Brot", "k\u00e4se &\tBROT"),
         ({"street": "12 Elm Street"}, "12 elm street"),
+        ("阿福住在北京", json.dumps("阿福住在北京")[1:-1]),
+        ("阿福住在北京", json.dumps(json.dumps("阿福住在北京"))[3:-3]),
+        ("阿福?>住在", base64.urlsafe_b64encode("阿福?>住在".encode()).decode()),
+        ("José García", unicodedata.normalize("NFD", "José García")),
+        ("O'Neil & Sons", "O&#39;Neil &amp; Sons"),
+        ("O'Neil & Sons", "o&#x27;neil &amp; sons"),
+        ("12 Elm Street", "12\u00a0Elm Str\u00adeet"),
+        (73250, "73\u200b250"),
     ],
 )
 def test_a_hidden_value_is_found_where_a_program_or_a_model_writes_it_otherwise(value: Json, said: str) -> None:

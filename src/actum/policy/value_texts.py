@@ -1,7 +1,8 @@
 """Finds values in texts, also where a value is written otherwise than it came. Pure.
 
-Found are other cases (`12 ELM STREET`), other blanks and line ends, digits in groups (`73,250`, `DE77 1203`) or of
-other scripts, and the forms in which a program writes a text: JSON, a part of a web address, base64 and hex.
+Found are other cases (`12 ELM STREET`), other blanks and line ends, signs without a width in between, digits in groups
+(`73,250`, `DE77 1203`) or of other scripts, letters with their accents apart, and the forms in which a program writes a
+text: JSON (also in ASCII alone, and inside of JSON), HTML, a part of a web address, base64 (both alphabets) and hex.
 
 Of a longer value the beginning is found, too: an error that quotes a value cuts the value.
 
@@ -11,10 +12,12 @@ encrypted, and `true`, `false` and `null`, which stand everywhere.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from html import escape
 from urllib.parse import quote, quote_plus
 
 from ..core.json import Json, dumps
@@ -26,8 +29,10 @@ PART_MIN = 20
 """A beginning of a value with this number of characters stands for the value."""
 BEGINNINGS_MAX = 100
 """Of more beginnings a pattern is slower than a look at each place of a text."""
-_GAP = re.compile(r"(?<=[0-9])[\s.,'’_/-](?=[0-9])|(?<=\s)\s+")
-"""What is left out where texts are compared: one mark between two digits, and all blanks of a row but the first."""
+_GAP = re.compile(r"(?<=[0-9])[\s.,'’_/-](?=[0-9])|(?<=\s)\s+|[\u00ad\u200b-\u200d\u2060\ufeff]+")
+"""What is left out where texts are compared: one mark between two digits, all blanks of a row but the first, and signs
+without a width."""
+_MARKUP = re.compile("[&<>\"']")
 _BLANK = re.compile(r"\s")
 
 
@@ -176,12 +181,23 @@ def _forms(text: str) -> Iterator[str]:
     """The forms in which a program writes a text."""
     whole = text.encode("utf-8", "surrogatepass")
     yield text
-    yield dumps(text)[1:-1]
+    for said in dict.fromkeys([dumps(text)[1:-1], json.dumps(text)[1:-1]]):
+        yield said
+        yield dumps(said)[1:-1]
+    for encode in (b64encode, urlsafe_b64encode):
+        yield (base64 := encode(whole).decode())
+        yield base64.rstrip("=")
     yield quote(whole, safe="")
     yield quote_plus(whole)
-    yield (base64 := b64encode(whole).decode())
-    yield base64.rstrip("=")
     yield whole.hex()
+    if not text.isascii():
+        yield unicodedata.normalize("NFC", text)
+        yield unicodedata.normalize("NFD", text)
+    if _MARKUP.search(text):
+        escaped = escape(text, quote=False)
+        yield escaped
+        for double, single in (("&quot;", "&#x27;"), ("&#34;", "&#39;"), ("&quot;", "&apos;")):
+            yield escaped.replace('"', double).replace("'", single)
 
 
 def _compared(text: str) -> tuple[str, list[tuple[int, int]]]:
