@@ -136,6 +136,11 @@ def test_mistakes_in_settings_agents_and_keys_are_told_in_chinese(process: Proce
     assert process("config", "check", **environment).stderr.endswith(
         "actum.toml 第 2 行：`limits.steps`：应为整数，不是文本\n"
     )
+    settings.write_text("[serve]\nhold_s = -1\n[tasks]\nworkers = 1001\nwebhook_secrets = []\n", "utf-8")
+    told = process("config", "check", **environment).stderr.splitlines()
+    assert [line.partition("`：")[2] for line in told] == [
+        *("应为不小于 0.0 的数字", "应为不大于 1000 的整数", "应为长度不小于 1 的列表"),
+    ]
     settings.write_text('[triggers.x]\nworkflow = "nope"\nmandate = {calls = [], z = 1}\n', "utf-8")
     assert (
         "第 3 行：[triggers.x] mandate：这不是授权：没有 `z` 这一项\n"
