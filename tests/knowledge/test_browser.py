@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -173,6 +174,21 @@ async def test_a_quote_stands_in_one_piece_and_its_reference_is_checked_years_la
     ]
     await put_document(journal, ANN, "handbook", "rules/travel.md", b"# Other", reader)
     assert all(each.verified for each in await references(journal, run_id))
+
+
+async def test_the_embedded_model_tells_the_words_that_were_found_and_asks_for_no_quote(reader: JailedReader) -> None:
+    journal = MemoryJournal()
+    await library(journal, reader)
+    agent = Agent("embedded", [Browser()], journal=journal, cite="mark")
+    result = await agent.run("How much may a hotel cost?", principal="ann")
+    assert "at most 120 euros a night" in result.text
+    assert "digest" not in result.text
+    model = ScriptedModel(replies(("search_handbook", {"query": "hotel"})))
+    found = await Agent(model, [KnowledgeTool("handbook")], journal=journal).run("A hotel?", principal="ann")
+    told = [came.structured for _, came in (*result.calls, *found.calls) if isinstance(came.structured, dict)]
+    assert len(told) > 1
+    for values in told:
+        assert values == msgspec.json.decode(msgspec.json.encode(values)), "no JSON"
 
 
 async def test_the_numbers_go_on_through_a_conversation(reader: JailedReader) -> None:

@@ -109,8 +109,8 @@ def _on_offer(request: Request) -> tuple[Sequence[Tool], bool]:
             return [tool for tool in request.tools if tool.name == name], True
         case AllowedTools(names=names, mode=mode):
             return [tool for tool in request.tools if tool.name in names], mode == "required"
-        case choice:
-            return request.tools, choice == "required"
+        case choice:  # it writes no sentence that a quote would have to back
+            return [tool for tool in request.tools if tool.source_kind != "reference"], choice == "required"
 
 
 def _at_any_rate(steps: list[Step], turn: Turn, shelf: Shelf, day: date) -> list[Step]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+import msgspec
 from msgspec import structs, to_builtins
 
 from ...core.call import SourceKind, TextPart, ToolCall, ToolResult
@@ -204,4 +205,6 @@ async def _quoted(visit: Visit, call: ToolCall) -> ToolResult:
 
 
 def _result(call: ToolCall, told: PageTold) -> ToolResult:
-    return ToolResult(call.id, (TextPart(told.text),), structured=told.structured)
+    """What a call came to. Its values are JSON, in which there are no tuples: as the record has them."""
+    structured = msgspec.json.decode(msgspec.json.encode(told.structured))
+    return ToolResult(call.id, (TextPart(told.text),), structured=structured)

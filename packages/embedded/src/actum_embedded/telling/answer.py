@@ -68,7 +68,8 @@ def tell(indexed: Indexed, arguments: Sequence[Argument], result: ToolResult | N
         return ToldResult(voice.failed("unanswered", topic, ""))
     if result.error is not None:
         return ToldResult(voice.failed(result.error.code, topic, _plain_message(result.error.message)))
-    value = in_language(value_of(result), voice)
+    # What reads documents says its words as text; its values are for the record.
+    value = in_language(result.text if indexed.tool.source_kind else value_of(result), voice)
     strange = mismatch(arguments, value)
     if strange is not None:
         argument, came = strange
