@@ -215,3 +215,28 @@ async def test_what_was_asked_six_weeks_ago_is_done_once_and_a_changed_agent_goe
             assert isinstance(run["started"], float)
             assert abs(run["started"] - clock.now()) < 60
     watched.errors[:] = [error for error in watched.errors if "409" not in error]
+
+
+async def test_all_that_waits_can_be_seen_and_a_run_shows_what_it_waits_for_however_much_waits_before(
+    with_tools: None, studio: Studio, browser: Browser, watched: Watched
+) -> None:
+    page = await watched.page(browser, studio, "en-GB")
+    await page.goto(studio.url)
+    await expect(page.get_by_role("link", name="Approvals")).to_be_visible()
+    for number in range(102):
+        await api(page, "POST", "/v1/tools/pay/call", {"arguments": {"to": f"Ada {number}", "amount": 1}})
+    await page.get_by_role("link", name="Approvals").click()
+    cards = page.get_by_role("article")
+    await expect(cards).to_have_count(100)
+    more = page.get_by_role("button", name="Show more")
+    await more.click()
+    await expect(cards).to_have_count(102)
+    await expect(more).to_have_count(0)
+    await expect(cards.last).to_contain_text("Ada 101")
+    await page.get_by_role("link", name="Tools").click()
+    await page.get_by_role("link", name="pay", exact=True).click()
+    await page.get_by_role("textbox", name="to").fill("Bob")
+    await page.get_by_role("textbox", name="amount").fill("1")
+    await page.get_by_role("button", name="Try").click()
+    await expect(page.get_by_role("button", name="Approve")).to_have_count(1)
+    watched.errors[:] = [error for error in watched.errors if "404" not in error]  # no such tool is published

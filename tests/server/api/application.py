@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from actum import Agent, Context, Label, tool
+from actum.agents.identity import Naming
 from actum.call.limits.limits import Limits
 from actum.core.call import ToolCall
 from actum.core.errors import ToolError
@@ -247,8 +248,9 @@ async def application(
     secrets: KeptSecrets | None = None,
     features: FeatureSet = NO_FEATURES,
     labels: Mapping[str, Label] | None = None,
+    users: Sequence[str] = (),
 ) -> AsyncIterator[WebApplication]:
-    """A server with some tools and an agent called `desk`."""
+    """A server with some tools and an agent called `desk`, for some users alone where there are some."""
     bank = bank or Bank()
     journal = journal or MemoryJournal()
     await journal.stores.migrate(TITLES.name, TITLES.all_migrations)
@@ -261,6 +263,8 @@ async def application(
         journal=journal,
         labels=labels,
     )
+    if users:
+        agent = agent.known_as(Naming(name="desk", users=tuple(users)))
     door = ApiRoutes(
         runner,
         GivenAgents({"desk": agent}),

@@ -253,6 +253,6 @@ async def test_who_approves_after_labels_have_changed_is_told_that_the_run_does_
         assert (resumed.status_code, resumed.json()["code"]) == (409, "changed"), resumed.text
         assert "标签允许模型看到的内容改变了" in resumed.json()["detail"]
         assert it.bank.calls == []
-        assert (await it.ask("POST", f"/v1/runs/{run}/resume", {"accept": True}, who="root")).status_code == 202
+        assert (await it.ask("POST", f"/v1/runs/{run}/resume", {"accept": True})).status_code == 202
         assert (await it.until(run, "done"))["text"] == "Paid."
         assert it.bank.calls == ["pay"]

@@ -145,8 +145,23 @@ async def test_a_run_that_its_process_left_is_resumed_by_another() -> None:
         assert resumed.status_code == 202
         assert (await two.until(run_id, "done"))["text"] == "Opened."
         assert (await two.ask("POST", f"/v1/runs/{run_id}/resume", {})).json() == resumed.json()
-        refused = await two.ask("POST", f"/v1/runs/{run_id}/resume", {"accept": True})
-        assert (refused.status_code, refused.json()["scope"]) == (403, ["admin"])
+
+
+async def test_whoever_may_not_ask_the_agent_any_more_neither_goes_on_with_a_run_nor_branches_off() -> None:
+    journal = MemoryJournal()
+    async with application(answering(calls("pay", to="bob", amount=1)), journal=journal) as it:
+        run_id = (await it.ask("POST", "/v1/runs", {"question": "Pay."})).json()["id"]
+        owner = (await it.until(run_id, "paused"))["principal"]
+    async with application(answering("Paid."), journal=journal, users=["somebody"]) as it:
+        for path, body in (("resume", {"accept": True}), ("resume", {}), ("fork", {"at": 0, "question": "Again?"})):
+            refused = await it.ask("POST", f"/v1/runs/{run_id}/{path}", body)
+            assert (refused.status_code, refused.json()["code"]) == (403, "key"), refused.text
+    async with application(answering("Paid."), journal=journal, users=[str(owner)]) as it:
+        changed = await it.ask("POST", f"/v1/runs/{run_id}/resume", {})
+        assert (changed.status_code, changed.json()["code"]) == (409, "changed")
+        gone_on = await it.ask("POST", f"/v1/runs/{run_id}/resume", {"accept": True})
+        assert gone_on.status_code == 202, gone_on.text
+        assert (await it.ask("GET", f"/v1/runs/{run_id}")).json()["status"] == "paused", "nobody has approved"
 
 
 async def test_a_run_branches_off_and_goes_on() -> None:

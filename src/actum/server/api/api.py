@@ -53,6 +53,7 @@ from ...triggers.states import TriggerStates
 from ...workflow.speaker import WorkflowModel
 from ..access_log import traceparent_of_request
 from ..published import PublishedOffer
+from ..scopes import allows
 from ..workflows import GivenWorkflows, WorkflowsByName
 from .connected import TenantModels
 from .records import POLL_S, Recorded, Records, no_agent
@@ -429,18 +430,19 @@ class Api:
         return await agent.completed(started.tenant, started.uses)
 
     async def check_go_on(self, who: Identity, recorded: Recorded) -> None:
-        """A caller goes on only with runs that the caller's key could start.
+        """A caller goes on only with runs that the caller could start.
 
         Raises:
-            Refusal: the key allows no such run; or the run branched off from a run that was forgotten, so that nobody
-                can tell what must not be done again.
+            Refusal: the key allows no such run, or the agent is not for the caller any more; or the run branched off
+                from a run that was forgotten, so that nobody can tell what must not be done again.
         """
         state = recorded.state
         tools = [call.name for _, requested in state.requested for call in requested.calls]
         named: list[tuple[Usable, str]] = (
             [("tool", tool) for tool in tools] if state.requested else [("agent", recorded.started.agent)]
         )
-        if not all(who.may_use(kind, name) for kind, name in named):
+        is_for_caller = allows(who, ("admin",)) or await self._is_for(who, recorded.started)
+        if not (is_for_caller and all(who.may_use(kind, name) for kind, name in named)):
             raise Refusal(403, "key", "This key may not use what this run uses.", run=recorded.run_id)
         try:
             await done_after(self.journal, recorded.started)
@@ -451,6 +453,14 @@ class Api:
                 "This run branched off from a run that was forgotten: nothing can go on from here.",
                 run=recorded.run_id,
             ) from None
+
+    async def _is_for(self, who: Identity, started: Started) -> bool:
+        """Whether the agent of a run is for a caller, as it is now; true for what is no agent of this server."""
+        try:
+            agent = await self.agent_of(started)
+        except UsageError:
+            return True  # it can not go on, which is told where it is tried
+        return agent is None or agent.is_for(who.principal, who.roles)
 
     # Runs that requests start -----------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 // What waits for a person: one list for all that show it. The feed tells each change.
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
 import { ask } from "./api";
 import type { Approval, Approvals } from "./types";
@@ -10,6 +10,37 @@ export function useApprovals(isWanted = true) {
     queryKey: ["approvals"],
     queryFn: ({ signal }) => ask<Approvals>("GET", "/v1/approvals", { signal, query: { count: true, limit: 100 } }),
     enabled: isWanted,
+  });
+}
+
+/** What one run waits for: also where so much waits that the list tells only its beginning. */
+export function useApprovalsOf(run: string): Approval[] {
+  const { data } = useApprovals();
+  const isPart = Boolean(data?.next);
+  const { data: own } = useQuery({
+    queryKey: ["approvals", "of", run],
+    queryFn: ({ signal }) => ask<Approvals>("GET", "/v1/approvals", { signal, query: { run } }),
+    enabled: isPart && run !== "",
+    placeholderData: keepPreviousData,
+  });
+  return ((isPart && own) || data)?.items.filter((each) => each.run === run) ?? [];
+}
+
+/** All that waits behind a part of the list, asked for where it is wanted. */
+export function useApprovalsBehind(cursor: string | null, isWanted: boolean) {
+  return useQuery({
+    queryKey: ["approvals", "behind", cursor],
+    queryFn: async ({ signal }) => {
+      const found: Approval[] = [];
+      for (let next = cursor; next; ) {
+        const part = await ask<Approvals>("GET", "/v1/approvals", { signal, query: { limit: 100, cursor: next } });
+        found.push(...part.items);
+        next = part.next;
+      }
+      return found;
+    },
+    enabled: isWanted && cursor !== null,
+    placeholderData: keepPreviousData,
   });
 }
 

@@ -111,8 +111,9 @@ function keeper(queries: QueryClient): (event: FeedEvent) => void {
   const again = asker(queries);
   return (event) => {
     if (event.kind === "approvals") {
-      void queries.cancelQueries({ queryKey: ["approvals"] }); // an answer of before would take the place of the news
+      void queries.cancelQueries({ queryKey: ["approvals"], exact: true }); // an answer of before would take the place of the news
       queries.setQueryData(["approvals"], event.approvals);
+      void queries.invalidateQueries({ queryKey: ["approvals"], predicate: (each) => each.queryKey.length > 1 });
     } else if (event.kind === "draft") {
       const { kind, name } = event.draft;
       useDraftNews.setState({ [`/v1/${kind}s/${encodeURIComponent(name)}`]: event.draft });

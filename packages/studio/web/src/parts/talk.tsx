@@ -1,7 +1,7 @@
 // The turns of a conversation: the same in the chat and beside the draft of an agent.
 import type { ReactNode } from "react";
 
-import { useApprovals } from "../core/approvals";
+import { useApprovalsOf } from "../core/approvals";
 import { citedIn, useCited } from "../core/cited";
 import { useRun } from "../core/follow";
 import { dictionary, useText } from "../core/language";
@@ -48,7 +48,7 @@ function Words({ run }: { run: string }) {
 export function TurnOfRun({ run, before = [], onAsk, isChat = false }: { run: Run; before?: Run[]; onAsk?: (draft: Draft) => void; isChat?: boolean }) {
   const say = useText(TEXTS);
   const followed = useRun(run.id);
-  const approvals = useApprovals().data?.items.filter((each) => each.run === run.id) ?? [];
+  const approvals = useApprovalsOf(run.id);
   const found = turn(followed.entries);
   const cites = found.isOver && found.steps.some((each) => each.kind === "said" && citedIn(each.text).some((piece) => typeof piece === "number" && piece > 0));
   const cited = useCited([...before.map((each) => each.id), run.id], cites);

@@ -256,7 +256,7 @@ class ResumeBody(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         accept: whether the run goes on although the tools or the instructions of its agent are others than when it was
-            started. Needs the scope `admin`.
+            started. What waits for a person is asked about anew where its tool has changed.
     """
 
     accept: bool = False

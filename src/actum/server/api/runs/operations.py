@@ -197,8 +197,6 @@ async def _end_idle(api: Api, run_id: str, who: Identity) -> None:
 
 async def resume_run(api: Api, asked: ApiRequest[None, ResumeBody]) -> ApiReply:
     """Go on with a run that was paused or interrupted."""
-    if asked.body.accept and not allows(asked.who, ("admin",)):
-        raise wants("admin", "to go on with a run although its tools or instructions have changed")
     recorded = await api.records.run(asked.names["id"], asked.who)
     await api.check_go_on(asked.who, recorded)
     was_held = bool(await api.journal.held.release(recorded.run_id))

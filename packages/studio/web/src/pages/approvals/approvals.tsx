@@ -1,11 +1,14 @@
 // Everything that waits for a person, the oldest first.
 import { useMutationState } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 
 import { isProblem } from "../../core/api";
-import { useApprovals } from "../../core/approvals";
+import { useApprovals, useApprovalsBehind } from "../../core/approvals";
 import { dictionary, usePreferences, useText } from "../../core/language";
 import { told, time } from "../../core/shown";
+import { COMMON } from "../../core/texts";
+import type { Approval } from "../../core/types";
 import { Asked, Failure } from "../../parts/failure";
 import { keyOf, Together, turns } from "../../parts/together";
 import { ANSWER, Waiting } from "../../parts/waiting";
@@ -28,16 +31,19 @@ const TEXTS = dictionary(
 
 export default function Approvals() {
   const say = useText(TEXTS);
+  const common = useText(COMMON);
   const title = useText(page.title)("title");
   const language = usePreferences((each) => each.language);
   const query = useApprovals();
+  const [isWhole, setWhole] = useState(false);
+  const behind = useApprovalsBehind(query.data?.next ?? null, isWhole);
   return (
     <>
       <h1>{title}</h1>
       <InVain />
       <Asked query={query} empty={(part) => (part.items.length ? undefined : <p className="hint">{say("empty")}</p>)}>
         {(part) =>
-          turns([...part.items].sort((one, other) => one.asked_at - other.asked_at)).map((turn) => (
+          turns(inOrder(part.next ? [...part.items, ...(behind.data ?? [])] : part.items)).map((turn) => (
             <section key={keyOf(turn)}>
             <Together approvals={turn} />
             {turn.map((each) => (
@@ -54,8 +60,20 @@ export default function Approvals() {
           ))
         }
       </Asked>
+      {behind.error ? <Failure error={behind.error} onRetry={() => void behind.refetch()} /> : null}
+      {query.data?.next && !behind.data && (
+        <button type="button" aria-disabled={behind.isFetching} onClick={() => setWhole(true)}>
+          {common("more")}
+        </button>
+      )}
     </>
   );
+}
+
+/** The oldest first; what one part has left since is in the next one, too. */
+function inOrder(approvals: readonly Approval[]): Approval[] {
+  const found = new Map(approvals.map((each) => [each.id, each]));
+  return [...found.values()].sort((one, other) => one.asked_at - other.asked_at);
 }
 
 /** Answers that are on record, after which the run does not go on: their cards are gone. */

@@ -5,7 +5,7 @@ import { useRef } from "react";
 
 import { useBuilds, useSession } from "../../app";
 import { ask, orNull } from "../../core/api";
-import { useApprovals } from "../../core/approvals";
+import { useApprovalsOf } from "../../core/approvals";
 import { parametersOf } from "../../core/declared";
 import { useRun } from "../../core/follow";
 import { useKept } from "../../core/kept";
@@ -120,7 +120,7 @@ function Try({ path, draft, schema }: { path: string; draft: Writing | undefined
 function Outcome({ came }: { came: CallAnswer | CallWaits }) {
   const say = useText(TEXTS);
   const followed = useRun("tool" in came ? "" : came.run);
-  const waiting = useApprovals().data?.items.filter((each) => each.run === came.run) ?? [];
+  const waiting = useApprovalsOf(came.run);
   return (
     <>
       {"tool" in came &&

@@ -5,7 +5,7 @@ import { useMemo, useState } from "react";
 
 import { useAnew } from "../../core/anew";
 import { ask } from "../../core/api";
-import { useApprovals } from "../../core/approvals";
+import { useApprovalsOf } from "../../core/approvals";
 import { useRun } from "../../core/follow";
 import { type Flow, flowOf } from "../../core/flow/document";
 import { type NodeState, nodeStates } from "../../core/flow/states";
@@ -140,7 +140,7 @@ export function Runs({ name, shown, onShow }: { name: string; shown: string; onS
 export function RunShown({ run }: { run: string }) {
   const say = useText(TEXTS);
   const followed = useRun(run);
-  const waiting = useApprovals().data?.items.filter((each) => each.run === run) ?? [];
+  const waiting = useApprovalsOf(run);
   const told = turn(followed.entries);
   const details = useAnew({
     queryKey: ["run", run],
