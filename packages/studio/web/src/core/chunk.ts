@@ -1,6 +1,6 @@
 // A part of the pages that is loaded when it is first shown. A browser gives a failed import the same error again until the
 // page is loaded anew, which is of no use while the server is away.
-import { isProblem, send } from "./api";
+import { isLost, send } from "./api";
 
 const AGAIN_MS = 1_000;
 
@@ -17,6 +17,6 @@ export async function chunk<T>(load: () => Promise<T>): Promise<T> {
 function isThere(): Promise<boolean> {
   return send("GET", "/studio/sign-in.json").then(
     () => true,
-    (error: unknown) => !isProblem(error, "offline", 502, 503),
+    (error: unknown) => !isLost(error),
   );
 }
