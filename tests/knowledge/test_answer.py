@@ -158,7 +158,15 @@ def test_one_number_has_several_spellings() -> None:
         assert "1234" in numbers_in(text, words=True), text
     for text in ("50 %", "50%", "50 percent", "百分之五十", "fifty percent", "百分之50"):
         assert "50%" in numbers_in(text, words=True), text
-    for text in ("March 30, 2022", "30 March 2022", "2022-03-30", "2022年3月30日", "30. Mar 2022", "2022/3/30"):
+    for text in (
+        "March 30, 2022",
+        "30 March 2022",
+        "2022-03-30",
+        "2022年3月30日",
+        "30. Mar 2022",
+        "2022/3/30",
+        "the 30th of March 2022",
+    ):
         assert numbers_in(text) == {"2022-03-30"}, text
     for text in ("2.5 million", "2500000", "250万", "2,500,000", "二百五十万"):
         assert "2500000" in numbers_in(text, words=True), text

@@ -18,7 +18,9 @@ _DATES = (
     re.compile(r"(?:(?P<y>\d{4})\s*年\s*)?(?P<m>\d{1,2})\s*月\s*(?P<d>\d{1,2})\s*[日号]"),
     re.compile(r"(?P<y>\d{4})\s*年\s*(?P<m>\d{1,2})\s*月(?P<d>)"),
     re.compile(rf"\b(?P<n>{_MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<y>\d{{4}})\b)?", re.IGNORECASE),
-    re.compile(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.? (?P<n>{_MONTH})\b\.?(?:,? (?P<y>\d{{4}})\b)?", re.IGNORECASE),
+    re.compile(
+        rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.?(?: of)? (?P<n>{_MONTH})\b\.?(?:,? (?P<y>\d{{4}})\b)?", re.IGNORECASE
+    ),
     re.compile(rf"\b(?P<n>{_MONTH})\.?,? (?P<y>\d{{4}})\b(?P<d>)", re.IGNORECASE),
 )
 """The year or the day may be missing."""
