@@ -341,3 +341,18 @@ def test_readers_are_roles_users_or_all() -> None:
     ]
     with pytest.raises(Exception, match="'hr' is no reader: write user:NAME, role:NAME or all"):
         check_labels({"personal": Label(readers=["hr"])}, {})
+
+
+def test_the_arguments_of_a_call_as_the_model_wrote_them_stay_json_where_a_number_is_hidden() -> None:
+    raw = '{"x": "73,250 EUR", "y": 73250}'
+    call = ToolCall("2", "show", {"x": "73,250 EUR", "y": 73250}, raw=raw)
+    custom = ToolCall("3", "note", {"input": "y = 73250"}, raw="y = 73250")
+    apart = ToolCall("4", "show", {"digits": [7, 3, 2, 5, 0]}, raw='{"digits": [7,3,2,5,0]}')
+    reply = Reply.of("Look", [call, custom, apart])
+    entries = run_of(result_of({"secret": 73250}, secret="personal"), ModelReplied("d", reply))
+    replied = hidden_anew(entries)[-1].record
+    assert isinstance(replied, ModelReplied)
+    shown, free, digits = replied.reply.calls
+    assert digits.raw == '{"digits": [[personal]]}'
+    assert json.loads(shown.raw) == shown.arguments == {"x": "[personal] EUR", "y": "[personal]"}
+    assert free.raw == "y = [personal]"

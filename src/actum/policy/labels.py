@@ -45,7 +45,7 @@ T = TypeVar("T")
 Placed = Callable[[str, Json], Json]
 """Says what a value is replaced by: given the label and the value."""
 _SAID = frozenset(
-    ["arguments", "content", "description", "error", "message", "parameters", "result", "structured", "text"]
+    ["arguments", "content", "description", "error", "message", "parameters", "raw", "result", "structured", "text"]
 )
 """The fields of messages and tools in which somebody says something."""
 _PLACE = re.compile(r"\[[a-z][a-z0-9_-]{0,31}:(\d{1,6})\]")

@@ -15,6 +15,7 @@ head of the entry. So the chain over what a reader sees still checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeVar, cast
 
 import msgspec
@@ -227,7 +228,13 @@ class RecordMask:
         self.replaced[told[1:-1]] = None
 
     def _without(self, text: str) -> str:
-        return self._values.replaced(text, self._note)
+        """A text without the hidden values. JSON stays JSON, also where a number is masked: programs read it."""
+        told = self._values.replaced(text, self._note)
+        if told != text and text[0] in "{[":
+            with suppress(msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+                shown = dumps(cast("Json", self._inside(msgspec.json.decode(text))))
+                return shown if self._values.replaced(shown) == shown else told  # else a value is in several parts
+        return told
 
 
 def reader_mask(labels: Mapping[str, Label], principal: str = "", roles: Sequence[str] = ()) -> RecordMask:
