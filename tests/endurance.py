@@ -1,8 +1,8 @@
 """Claims that volume proves: a small share of the volume runs in `make test`, the whole of it in `make endurance`.
 
 A test says both numbers with `share` or `some`, and is marked with the files that the test stands for.
-`make endurance` writes into `endurance.toml` which tests passed, and the digest of their files. `.ci/run` runs the
-tests whose files have changed since, for eight minutes at most.
+`make endurance` writes into `endurance.toml` which tests passed, and the digest of their files.
+`make endurance-changed` runs the tests whose files have changed since, for eight minutes at most.
 
 The tests of a project that stands by itself, such as the embedded model, run in `make test` only when the files of the
 project have changed. They have one row together.

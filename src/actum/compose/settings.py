@@ -488,60 +488,6 @@ _WORKFLOW_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
-def read_anew(
-    before: Settings,
-    folder: Path,
-    environment: Mapping[str, str],
-    said: Mapping[str, str | bool | Sequence[str] | JsonObject | None],
-) -> tuple[Settings, tuple[Difference, ...]]:
-    """Read the settings again, for a program that goes on running. Where that fails, the old settings still hold.
-
-    Args:
-        before: the settings as they were read before.
-        folder, environment, said: as for `read_settings`.
-
-    Returns:
-        The settings as they are now, and the differences from before in a form that may be shown and put on record.
-
-    Raises:
-        UsageError: as of `read_settings`.
-    """
-    now = read_settings(folder, environment, said)
-    shown_before, shown_now = shown_settings(before), shown_settings(now)
-    found = [
-        Difference(name, shown_before.get(name), shown_now.get(name))
-        for name in dict.fromkeys([*shown_before, *shown_now])
-        if _told(before, name) != _told(now, name)
-    ]
-    return now, tuple(found)
-
-
-class Difference(Struct, frozen=True):
-    """A setting that has changed.
-
-    Attributes:
-        name: the name of the setting; an agent's is `agents.desk`, the labels of tools are `tools."pattern"`.
-        before, now: the values as they may be shown, with secrets hidden; None where there was no such setting. Both
-            are the same where only a hidden value differs.
-    """
-
-    name: str
-    before: Json
-    now: Json
-
-
-def _told(settings: Settings, name: str) -> object:
-    """The setting with a name of `shown_settings`, with the values that are hidden there."""
-    head, _, rest = name.partition(".")
-    if head == "agents" and rest:
-        return settings.agents.get(rest)
-    if head == "workflows" and rest:
-        return settings.workflows.get(rest)
-    if head == "tools" and rest:
-        return settings.tool_labels.get(json.loads(rest))
-    return settings.features[name] if name in settings.features else getattr(settings, name, None)
-
-
 def shown_settings(settings: Settings) -> dict[str, Json]:
     """Each setting by its name, as it may be shown: without passwords, headers, and values that are named like keys."""
     plain: dict[str, Json] = msgspec.to_builtins(settings, order="deterministic", enc_hook=str)

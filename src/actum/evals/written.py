@@ -19,7 +19,6 @@ from .report import CaseReport, ExperimentReport, ScoreSummary, TryReport, names
 from .scorer import CORRECT
 
 FORMAT = 1
-EXPORT_BYTES_MAX = 256 * 1024 * 1024
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -232,7 +232,7 @@ class Endpoint:
 
     @property
     def default_max_tokens(self) -> int | None:
-        """See `core.interfaces.LengthLimited`."""
+        """See `core.model.LengthLimited`."""
         return self.dialect.max_tokens if isinstance(self.dialect, _Bounded) else None
 
     def __repr__(self) -> str:

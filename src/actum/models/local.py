@@ -116,7 +116,7 @@ class Local:
 
     @property
     def default_max_tokens(self) -> int:
-        """See `core.interfaces.LengthLimited`."""
+        """See `core.model.LengthLimited`."""
         return MAX_TOKENS
 
     def __repr__(self) -> str:

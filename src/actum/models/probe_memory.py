@@ -24,8 +24,6 @@ from ..core.errors import UsageError
 from ..storage.folders import state_folder
 from ..storage.whole_file import replace
 
-Probe = Callable[[], Coroutine[None, None, bool | None]]
-
 NO_S_MAX = 3600.0
 YES_S_MAX = 30 * 24 * 3600.0
 KEPT_MAX = 1000

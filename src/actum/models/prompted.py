@@ -48,12 +48,12 @@ class Prompted:
 
     @property
     def supervised(self) -> bool:
-        """What the inner model says of itself; see `core.interfaces.Supervised`."""
+        """What the inner model says of itself; see `core.model.Supervised`."""
         return is_supervised(self.model)
 
     @property
     def default_max_tokens(self) -> int | None:
-        """What the inner model says of itself; see `core.interfaces.LengthLimited`."""
+        """What the inner model says of itself; see `core.model.LengthLimited`."""
         return default_max_tokens(self.model)
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
@@ -152,12 +152,12 @@ class Recognising:
 
     @property
     def supervised(self) -> bool:
-        """What the inner model says of itself; see `core.interfaces.Supervised`."""
+        """What the inner model says of itself; see `core.model.Supervised`."""
         return is_supervised(self.model)
 
     @property
     def default_max_tokens(self) -> int | None:
-        """What the inner model says of itself; see `core.interfaces.LengthLimited`."""
+        """What the inner model says of itself; see `core.model.LengthLimited`."""
         return default_max_tokens(self.model)
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
@@ -226,12 +226,12 @@ class Auto:
 
     @property
     def supervised(self) -> bool:
-        """What the endpoint says of itself; see `core.interfaces.Supervised`."""
+        """What the endpoint says of itself; see `core.model.Supervised`."""
         return is_supervised(self.endpoint)
 
     @property
     def default_max_tokens(self) -> int | None:
-        """What the endpoint says of itself; see `core.interfaces.LengthLimited`."""
+        """What the endpoint says of itself; see `core.model.LengthLimited`."""
         return default_max_tokens(self.endpoint)
 
     @property

@@ -9,7 +9,7 @@ trusted:
 - A tool that is declared `approval` always asks; only a `deny` is stronger.
 
 `CAREFUL` also asks before every declared side effect of a local tool. The command line uses it, because there nobody
-passed the tools in code; so does an agent without a policy whose model is supervised (`core.interfaces.Supervised`).
+passed the tools in code; so does an agent without a policy whose model is supervised (`core.model.Supervised`).
 How a policy is read from a file stands in `policy.py`.
 """
 

@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Literal
 
 from msgspec import Struct
 
@@ -386,9 +385,6 @@ async def until_cancelled(journal: Journal, run_id: str, clock: Clock) -> None:
         with suppress(JournalError):  # asked again; the one who cancels is told that the journal fails
             if await journal.driven([name]):
                 return
-
-
-HowEnded = Literal["ended", "timed_out", "cancelled"]
 
 
 async def attempt_in_time(

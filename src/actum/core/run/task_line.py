@@ -19,7 +19,6 @@ from .record import (
     Record,
     TaskEnded,
     TaskQueued,
-    TaskRecord,
     TaskRetrying,
     TaskStarted,
 )
@@ -29,7 +28,6 @@ from .task import ENDINGS, STEPS, TaskAttempt, TaskEvent, TaskLine, meaning_of
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-_TASK_RECORDS = frozenset(get_args(TaskRecord))
 TaskTelling = TaskQueued | TaskStarted | TaskRetrying | TaskEnded | Ended | InputGiven | Forgotten
 """The records that change a task's line in the list of tasks."""
 _TELLING = frozenset(get_args(TaskTelling))

@@ -53,8 +53,6 @@ UNKNOWN_METHOD = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 UNKNOWN_TASK = -32001
-NOT_CANCELABLE = -32002
-NO_PUSH = -32003
 UNSUPPORTED = -32004
 
 WireState = Literal["submitted", "working", "input-required", "completed", "canceled", "failed", "unknown"]

@@ -51,7 +51,7 @@ MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 METADATA_BYTES_MAX = 32 * 1024
 END_S = 5.0
 REQUESTS_MAX = 1_000
-NEW, OLD = "/lf.a2a.v1.A2AService/", "/a2a.v1.A2AService/"
+NEW = "/lf.a2a.v1.A2AService/"
 
 
 class GrpcSettings(Struct, frozen=True, kw_only=True):

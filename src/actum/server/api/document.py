@@ -41,8 +41,6 @@ _ERRORS: Mapping[int, tuple[str, str]] = {
 }
 """Each status of an error: an example of its code, and what it means."""
 
-_CALL_403 = "permission_denied"
-
 
 def errors_of(operation: Operation) -> list[int]:
     """The statuses of all errors that an operation answers."""

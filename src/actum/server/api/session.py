@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .api import Api  # agents and workflows, which the completion of a command needs none of
 
 PATH = "/v1/session"
-_NO_CODE = "This code is not valid, has ended or was used before: start `actum studio` again."
 
 
 class SessionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -21,7 +21,6 @@ NESTING_MAX = 8
 CONTAINERS = frozenset({"iteration", "loop"})
 STARTS = frozenset({"start", "trigger-webhook", "trigger-schedule", "trigger-plugin", "datasource"})
 INNER_STARTS = frozenset({"iteration-start", "loop-start"})
-BRANCHES = frozenset({"if-else", "question-classifier", "human-input"})
 FAIL = "fail-branch"
 
 _FRAME = (
