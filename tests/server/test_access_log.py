@@ -130,18 +130,20 @@ async def test_a_line_names_the_run_and_the_key_and_holds_no_word_of_the_client(
                     await client.get("/healthz")  # which leaves no line
             await client.get(f"/v1/runs/{run}?view=my-word", headers={"x-request-id": "my-word red"})
             await client.get("/v1/my-word%0a%1b%5b2J")
+            await client.get("/v1/runs/my-word", headers={"authorization": "my-word"})
             found = samples((await client.get("/metrics")).text)
     text = place.read_text("ascii")
     assert place.stat().st_mode & 0o777 == 0o600
     assert "my-word" not in text
     assert "\x1b" not in text
-    first, second, third, _ = lines_of(place)
+    first, second, third, fourth, _ = lines_of(place)
     assert (first["request_id"], first["run_id"], first["route"], first["method"]) == ("r1", run, "/v1/runs", "POST")
     assert (first["key_id"], first["tenant"], first["client"], first["status"]) == ("k1", "north", "198.51.100.7", 202)
     assert first["bytes"] == len(begun.content)
     assert len(str(first["trace_id"])) == 32
     assert (second["route"], second["run_id"]) == ("/v1/runs/{id}", run)
     assert (third["route"], third["status"]) == ("unknown", 404)
+    assert (fourth["route"], fourth["status"]) == ("/v1/runs/{id}", 401), "also where no key opened the door"
     labels = {("model", "scripted")}
     answered = frozenset({*labels, ("upstream", "scripted"), ("outcome", "answered")})
     assert found["actum_model_requests_total", answered] == 1

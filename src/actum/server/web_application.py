@@ -491,6 +491,8 @@ class WebApplication:
         if answer.status:  # it has begun: the web server cuts an answer that ends in the middle
             return
         group = self._door_of(scope)
+        if group is not None and "route" not in scope:  # refused before the router saw it
+            scope["route"] = next((each for each in group.group.routes if _matches(each, scope)), None)
         if group is not None and isinstance(group.group, OwnWords):
             words = group.group.word(refusal, scope)
         else:
