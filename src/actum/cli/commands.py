@@ -315,7 +315,10 @@ COMMANDS: Mapping[str, KnownCommand] = {
     ),
     "apply": KnownCommand(
         "definitions.applying:apply",
-        "Publish the definitions of a folder together, or none: tools, servers, agents, prompts and workflows.",
+        (
+            "Publish the definitions of a folder together, or none: tools, servers, agents, prompts, policies and "
+            "workflows."
+        ),
     ),
     "export": KnownCommand(
         "definitions.applying:export",

@@ -41,7 +41,7 @@ def apply(
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
 ) -> int:
-    """Publish the definitions of a folder together, or none: tools, servers, agents, prompts and workflows.
+    """Publish the definitions of a folder together, or none: tools, servers, agents, prompts, policies and workflows.
 
     The kind of a file is told by its line `actum: tool/1`, or by its name: helper.agent.yaml, desk.prompt.md.
     """
