@@ -25,7 +25,7 @@ async def found(it: WebApplication, text: str = "", who: str = "ann") -> list[tu
 
 
 async def test_a_conversation_is_named_found_by_its_words_and_loses_its_name_with_its_runs() -> None:
-    async with application(answering(*["Hi."] * 4)) as it:
+    async with application(answering(*["Hi."] * 5)) as it:
         await talk(it, "c1", "Where is the harbour?")
         await talk(it, "c2", "天气怎么样？")
         named = await it.ask("PATCH", "/v1/sessions/c1", {"title": " Boats  and 船 "})
@@ -36,7 +36,11 @@ async def test_a_conversation_is_named_found_by_its_words_and_loses_its_name_wit
         assert await found(it, "ship") == []
         await talk(it, "c1", "And now?")
         assert ("c1", "Boats and 船") in await found(it)
-        assert (await it.ask("DELETE", "/v1/sessions/c1")).status_code == 200
+        said = (await it.ask("GET", "/v1/sessions/c1/messages")).json()["runs"][-1]["id"]
+        branch = (await it.ask("POST", f"/v1/runs/{said}/fork", {"at": 0})).json()["id"]
+        await it.until(branch, "done")
+        gone = (await it.ask("DELETE", "/v1/sessions/c1")).json()
+        assert (gone["runs"], gone["copies"]) == (2, [branch])
         await talk(it, "c1", "Hello again")
         assert await found(it, "again") == [("c1", "")]
 

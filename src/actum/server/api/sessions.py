@@ -23,6 +23,7 @@ from ...features.titles import TITLES, SessionTitle, titles_of
 from ...journal.conversations import Conversation, as_they_stand
 from ...journal.lists import page_of_conversations
 from ...journal.mismatch import mismatch
+from ...runs.copies import copies_of
 from ..scopes import allows, wants
 from .calls import CallFailure, SaidCall, call_failure, call_value, said_calls
 from .examples import ASKED_AT, RUN_INFO
@@ -174,11 +175,13 @@ class SessionForgotten(Struct, frozen=True, kw_only=True):
         id: its id.
         runs: how many runs were forgotten.
         records: how many records were deleted.
+        copies: runs of the same user that still hold some of the words: branches, and notes of memory.
     """
 
     id: str
     runs: int
     records: int
+    copies: tuple[str, ...] = ()
 
 
 async def list_sessions(api: Api, asked: ApiRequest[SessionsQuery, None]) -> ApiReply:
@@ -281,8 +284,11 @@ async def forget_session(api: Api, asked: ApiRequest[OwnerQuery, None]) -> ApiRe
     """Delete for good what the runs of a conversation say, with the runs that their calls started."""
     owner = _owner(asked.who, asked.query.owner)
     runs = await _runs_of(api.records, asked.names["id"], owner, asked.who)
+    everything = await api.journal.runs(limit=None, tenant=asked.who.tenant, principal=owner)
+    copies = await copies_of(api.journal, runs, everything)
     gone = await api.records.forget([run.run_id for run in runs], asked.who, "session forgotten")
-    return ApiReply(SessionForgotten(id=asked.names["id"], runs=len(gone.runs), records=gone.records))
+    left = tuple([each for each in copies if each not in gone.runs])
+    return ApiReply(SessionForgotten(id=asked.names["id"], runs=len(gone.runs), records=gone.records, copies=left))
 
 
 def _owner(who: Identity, owner: str | None) -> str:
@@ -479,7 +485,7 @@ OPERATIONS: tuple[Operation, ...] = (
             200: AnswerKind(
                 means="The session is forgotten.",
                 body=SessionForgotten,
-                example={"id": "c1", "runs": 2, "records": 11},
+                example={"id": "c1", "runs": 2, "records": 11, "copies": []},
             )
         },
         errors=(409,),
