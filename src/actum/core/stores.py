@@ -276,18 +276,42 @@ class Transaction(Protocol):
     def put(self, table: Table[R], row: R) -> None:
         """Write a row, in the place of the row with the same key.
 
+        Args:
+            table: where it is written.
+            row: the row.
+
         Raises:
             UsageError: the table can not hold a value of the row, or the table is not in use (`Stores.migrate`).
         """
 
     def put_all(self, table: Table[R], rows: Iterable[R]) -> None:
-        """Write rows as `put` does; many at once cost less than one by one. Raises as `put` does."""
+        """Write rows as `put` does; many at once cost less than one by one.
+
+        Args:
+            table: where they are written.
+            rows: the rows.
+
+        Raises:
+            UsageError: as for `put`.
+        """
 
     def add(self, table: Table[R], row: R) -> bool:
-        """Write a row; False, and nothing is changed, where there is one with the same key. Raises as `put` does."""
+        """Write a row; False, and nothing is changed, where there is one with the same key.
+
+        Args:
+            table: where it is written.
+            row: the row.
+
+        Raises:
+            UsageError: as for `put`.
+        """
 
     def get(self, table: Table[R], *key: Value) -> R | None:
         """The row with this key; None where there is none.
+
+        Args:
+            table: where to look.
+            key: the values of the table's key, in its order.
 
         Raises:
             UsageError: the key has other fields, or the table is not in use.
@@ -335,7 +359,15 @@ class Transaction(Protocol):
         """How many rows there are; `where` as for `find`."""
 
     def delete(self, table: Table[R], where: Mapping[str, Value]) -> int:
-        """Delete the rows with these values; `{}` for all of the tenant. How many there were."""
+        """Delete rows of the tenant; how many there were.
+
+        Args:
+            table: where they are.
+            where: the values that their fields have; `{}` for all rows.
+
+        Raises:
+            UsageError: the table has no such field, or is not in use.
+        """
 
 
 class Stores(Protocol):
@@ -403,7 +435,12 @@ class Stores(Protocol):
     async def find_everywhere(
         self, table: Table[R], *, where: Mapping[str, Value] = ..., limit: int | None = None
     ) -> list[tuple[str, R]]:
-        """The rows of all tenants, each behind its tenant, in the order of tenants and keys: for administrators."""
+        """The rows of all tenants, each behind its tenant, in the order of tenants and keys: for administrators.
+
+        Args:
+            table, where: as for `Transaction.find`.
+            limit: how many rows at most; None for all.
+        """
 
     async def migrate(self, feature: str, migrations: Migrations, views: Sequence[RecordView | RunView] = ()) -> None:
         """Bring the tables of a feature to their latest form, all of it or nothing, and take them into use. One process
@@ -438,7 +475,12 @@ class Stores(Protocol):
         """How many rows of all features name a user (a column `principal`), by the tenants of users of this name."""
 
     async def forget_user(self, principal: str, tenant: str) -> int:
-        """Delete the rows of all features that name a user of a tenant; how many there were."""
+        """Delete the rows of all features that name a user of a tenant; how many there were.
+
+        Args:
+            principal: the user.
+            tenant: the tenant of the user.
+        """
 
 
 def checked_name(what: str, name: str) -> str:
