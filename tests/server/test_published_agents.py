@@ -469,4 +469,9 @@ async def test_an_agent_hands_tasks_to_agents_each_with_the_versions_with_which_
         assert "The agent 'ask_clerk' is not for this user." in asked.text
         refused = await it.publish("boss", team, who="builder", kind="agents")
         assert "no agent 'clerk' here that you may use" in refused.text
+        for path in ("/v1/agents", "/v1/models"):
+            told = {who: '"clerk"' in (await it.ask("GET", path, who=who)).text for who in ("north", "bob")}
+            assert told == {"north": True, "bob": False}, path
+        cards = [(await it.ask("GET", "/a2a/clerk/.well-known/agent-card.json", who=who)) for who in ("north", "bob")]
+        assert [card.status_code for card in cards] == [200, 404]
     await second.close()

@@ -7,12 +7,13 @@ began, which are in `Started.uses`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Protocol, TypeVar
 
 from ..agents.agent import Agent
 from ..agents.declared import AGENT
+from ..agents.identity import Naming
 from ..core.definition import BadText, ReadDefinition
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.identity import Identity
@@ -71,10 +72,17 @@ class OfferedAgent(NamedTuple):
     Attributes:
         description: what it is good for.
         publication: which publication is in use.
+        users, roles: for whom it is; with neither, it is for everybody.
     """
 
     description: str
     publication: PublicationInUse
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+    def is_for(self, principal: str, roles: Collection[str]) -> bool:
+        """Whether a user may use the agent, as far as lists tell."""
+        return Naming(name=self.publication.name, users=self.users, roles=self.roles).lets_in(principal, roles)
 
 
 class TenantAgents(Protocol):

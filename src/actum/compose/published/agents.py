@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ...agents.agent import Agent
 from ...agents.declared import AGENT, AgentDefinition, PromptReference, read_agent
@@ -23,7 +23,7 @@ from ...core.identity import Identity
 from ...core.interfaces import Journal, Toolset
 from ...core.model import Model
 from ...core.process.worker_thread import off_loop
-from ...core.stored.definitions import TRIED, as_written, draft_tried, no_publication, reference
+from ...core.stored.definitions import TRIED, PublicationInUse, as_written, draft_tried, no_publication, reference
 from ...core.tool import Tool
 from ...core.user import User
 from ...knowledge.browsing.browser import KnowledgeTool
@@ -46,6 +46,30 @@ TENANTS_MAX = 1_000
 """The number of tenants whose published agents are kept open."""
 AGENTS_MAX = 200
 """The number of agents of a tenant that are kept."""
+
+
+class _Card(Struct, tag="agent"):
+    """What `about` tells of an agent that is for some users alone; of any other it is the description."""
+
+    description: str = ""
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+
+def _about(definition: AgentDefinition) -> str:
+    """What lists are told of a text, for `PublicationInUse.about`."""
+    if not (definition.users or definition.roles):
+        return definition.description
+    card = _Card(definition.description, tuple(definition.users), tuple(definition.roles))
+    return msgspec.json.encode(card).decode()
+
+
+def _offered(line: PublicationInUse) -> OfferedAgent:
+    try:
+        card = msgspec.json.decode(line.about, type=_Card)
+    except msgspec.MsgspecError:
+        return OfferedAgent(line.about, line)
+    return OfferedAgent(card.description, line, card.users, card.roles)
 
 
 class DeclaredAgents:
@@ -146,7 +170,7 @@ class AgentsOfOne:
         made = await self._definitions.publications_made(AGENT, tenant=self._tenant)
         if self._listed is None or made != self._made:
             lines = await self._definitions.in_use(AGENT, tenant=self._tenant)
-            self._made, self._listed = made, {each.name: OfferedAgent(each.about, each) for each in lines}
+            self._made, self._listed = made, {each.name: _offered(each) for each in lines}
         return self._listed
 
     async def open(
@@ -198,7 +222,7 @@ class AgentsOfOne:
                 with naming(f"agents.{place}"):
                     await self._places.check_agent(written, who)
             await self._agent(definition, {})
-        return ReadDefinition(name=definition.name, about=definition.description)
+        return ReadDefinition(name=definition.name, about=_about(definition))
 
     async def _agent(
         self,

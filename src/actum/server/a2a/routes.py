@@ -20,9 +20,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ...core.errors import JournalError
+from ...core.errors import JournalError, UsageError
 from ...core.identity import Identity
 from ...core.policy import Facts
+from ...features.refusal import Refusal
 from ..admission import Admission
 from ..api.api import Api
 from ..models.agents.secret import NameSecret
@@ -176,7 +177,11 @@ class A2ARoutes:
                 await self._agent_for(who, address)
             told = self._cards.told(agent, address, base, form, key, wants_keys=wants_keys)
             return self._cards.answer(request, told)
-        agent = await self._api.agent(who, await self._agent_for(who, address))
+        name = await self._agent_for(who, address)
+        try:
+            agent = await self._api.agent(who, name)
+        except (Refusal, UsageError):  # it is for others, or can not be made now
+            raise HttpRefusal(404, "There is no such agent here.") from None
         line = (await self._api.published.agents(who.tenant))[address]
         told = signed_card(self._cards.card(agent, address, base, wants_keys=wants_keys), form, key, base)
         return self._cards.answer(request, told, made_at=line.publication.at)

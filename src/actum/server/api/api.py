@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from ...agents.agent import Agent
+from ...agents.identity import KnowsRoles
 from ...core.errors import Busy, InvalidArguments, JournalError, UnknownName, UsageError
 from ...core.event import RunResult
 from ...core.identity import Identity, Usable
@@ -413,9 +414,22 @@ class Api:
     async def agent_names(self, who: Identity) -> list[str]:
         """The names of the agents that a caller may use: those of the settings first."""
         own = self.agents.names
-        published = [name for name in await self.published.agents(who.tenant) if name not in own]
         allowed = [name for name in own if self.lets_in(who, name)]
-        return [*allowed, *(name for name in published if who.may_use("agent", name))]
+        return [*allowed, *(name for name in await self.published_agents(who) if name not in own)]
+
+    async def published_agents(self, who: Identity) -> list[str]:
+        """The names of the published agents and workflows that a caller may know of: those that are for the caller,
+        and for a caller who builds all that the caller's key allows.
+        """
+        policy = self.runner.policy
+        roles = {*who.roles, *(policy.roles_of(who.principal) if isinstance(policy, KnowsRoles) else ())}
+        builds = allows(who, ("build",))
+        found = await self.published.agents(who.tenant)
+        return [
+            name
+            for name, each in found.items()
+            if who.may_use("agent", name) and (builds or each.is_for(who.principal, roles))
+        ]
 
     async def agent_of(self, started: Started) -> Agent[object] | None:
         """The agent that can go on with a run; None where this server has none, and for a run of a workflow."""

@@ -197,8 +197,7 @@ class AgentExecutor:
 
     async def published(self, who: Identity) -> Sequence[str]:
         """See `Executor`."""
-        names = await self._api.published.agents(who.tenant)
-        return [name for name in names if who.may_use("agent", name)]
+        return await self._api.published_agents(who)
 
     async def has_published(self, name: str, who: Identity) -> bool:
         """See `Executor`."""
