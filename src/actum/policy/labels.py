@@ -153,6 +153,7 @@ class Labelling:
         self._values: dict[str, Json] = {}
         self._hidden = ValueTexts()
         self._known: dict[str, ValueTexts] = {}
+        self._known_of: list[ToolResult] = []  # whose values were not taken apart yet
         self._seen: set[str] = set(seen)
 
     def _label(self, name: str) -> Label:
@@ -230,6 +231,7 @@ class Labelling:
 
     def logged(self, value: Json) -> Json:
         """What a tool tells as to a log, without labelled values: nobody knows who reads a log."""
+        self._learn()
         for known in self._known.values():
             value = each_text(value, known.replaced)
         return value
@@ -248,11 +250,18 @@ class Labelling:
 
     def know(self, result: ToolResult) -> None:
         """Take in the labelled values of a result, so that they are found in arguments as they are."""
-        for field, name in result.labels.items():
-            known = self._known.setdefault(name, ValueTexts())
-            for _, value in labelled_values(result, {field: name}):
+        self._known_of.append(result)
+        for name in result.labels.values():
+            self._known.setdefault(name, ValueTexts())
+
+    def _learn(self) -> None:
+        """Take the values of results apart: most runs look for none."""
+        results, self._known_of = self._known_of, []
+        fields = [(result, {field: name}) for result in results for field, name in result.labels.items()]
+        for result, field in fields:
+            for name, value in labelled_values(result, field):
                 for each in with_inner(value):
-                    known.add(each, f"[{name}]")
+                    self._known[name].add(each, f"[{name}]")
 
     def filled(self, arguments: JsonObject) -> JsonObject:
         """Arguments with the values in the place of the placeholders; the same object where there are none."""
@@ -284,6 +293,7 @@ class Labelling:
         if (effects is None and not tool.foreign) or (effects is not None and not effects & _LEAVES):
             return ""
         self.told()
+        self._learn()
         texts = list(_texts(arguments)) if self._known else []
         for name in sorted(self._known.keys() | self._seen):
             known = self._known.get(name)

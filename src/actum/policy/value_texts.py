@@ -47,6 +47,7 @@ class ValueTexts:
 
     def __init__(self) -> None:
         self._told: dict[str, str] = {}
+        self._added: set[str] = set()
         self._lengths: dict[str, list[int]] = {}  # of the texts that begin with these characters
         self._long: dict[str, list[str]] = {}  # by their beginnings
         self._short: set[str] = set()
@@ -63,6 +64,9 @@ class ValueTexts:
         if len(compared := _compared(text)[0]) < INSIDE_MIN:
             self._short.add(compared)
             return
+        if text in self._added:
+            return
+        self._added.add(text)
         for form in _forms(text):
             key = _compared(form)[0]
             if key not in self._told:
