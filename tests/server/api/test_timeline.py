@@ -46,7 +46,7 @@ async def test_a_run_is_told_in_time_with_attempts_waits_rules_and_failures() ->
         places = {each["id"]: at for at, each in enumerate(told["spans"])}
         assert len(places) == len(told["spans"])
         assert all(places[each["parent"]] < places[each["id"]] for each in told["spans"] if each["parent"])
-        assert (told["is_whole"], told["problems"], told["run"]) == (True, [], run_id)
+        assert (told["is_whole"], told["problems"], told["run"], told["attempts"]) == (True, [], run_id, 3)
         assert told["began"] <= told["latest"]
 
 

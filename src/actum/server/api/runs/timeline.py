@@ -100,6 +100,7 @@ class RunTimeline(Struct, frozen=True, kw_only=True):
         is_whole: whether the chain of its entries is as it was written.
         problems: what is wrong with the chain.
         children: the runs that its calls started.
+        attempts: how often one call is tried at most; 0 where that is not on record.
         definition: the definition with which a run of a workflow began, as JSON text without positions, for callers
             with the scope `build`, or `admin` for a workflow of the settings; null for any other run.
         spans: what took time, in the order in which it began; a span comes after its parent.
@@ -112,6 +113,7 @@ class RunTimeline(Struct, frozen=True, kw_only=True):
     is_whole: bool
     problems: tuple[str, ...]
     children: tuple[str, ...]
+    attempts: int
     definition: str | None
     spans: tuple[RunSpan, ...]
 
@@ -133,10 +135,16 @@ async def show_timeline(api: Api, asked: ApiRequest[None, None]) -> ApiReply:
             is_whole=not problems,
             problems=tuple(problems),
             children=tuple(children),
+            attempts=_attempts(recorded.started),
             definition=await _definition(api, asked, recorded.started),
             spans=tuple(spans(timeline, model, children)),
         )
     )
+
+
+def _attempts(started: Started) -> int:
+    most = started.limits.get("attempts")
+    return most if isinstance(most, int) else 0
 
 
 async def _definition(api: Api, asked: ApiRequest[None, None], started: Started) -> str | None:
@@ -358,6 +366,7 @@ OPERATIONS: tuple[Operation, ...] = (
                     "is_whole": True,
                     "problems": [],
                     "children": [],
+                    "attempts": 3,
                     "definition": None,
                     "spans": [_SPAN],
                 },

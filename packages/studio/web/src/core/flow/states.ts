@@ -6,6 +6,8 @@ import type { CallFailure } from "../types";
 export interface NodeState {
   state: State;
   attempt: number;
+  /** How many attempts there may be; 0 where nobody knows. */
+  most: number;
   /** Seconds of the last pass; undefined while it is under way. */
   took: number | undefined;
   passes: number;
@@ -37,6 +39,7 @@ export function nodeStates(timeline: Timeline, isOver: boolean, nodes: readonly 
     found.set(path, {
       state: isWaiting ? "waiting" : span.state,
       attempt: Math.max(1, ...inside.map((each) => each.attempt ?? 0)),
+      most: timeline.attempts,
       took: span.ended === null ? undefined : span.ended - span.began,
       passes: (found.get(path)?.passes ?? 0) + 1,
       given: call?.arguments ?? span.arguments ?? undefined,
@@ -45,7 +48,7 @@ export function nodeStates(timeline: Timeline, isOver: boolean, nodes: readonly 
     });
   }
   if (isOver) {
-    const skipped: NodeState = { state: "skipped", attempt: 1, took: undefined, passes: 0, given: undefined, came: undefined, error: undefined };
+    const skipped: NodeState = { state: "skipped", attempt: 1, most: 0, took: undefined, passes: 0, given: undefined, came: undefined, error: undefined };
     for (const { path, type } of nodes) if (!found.has(path) && type !== "note") found.set(path, skipped);
   }
   return found;

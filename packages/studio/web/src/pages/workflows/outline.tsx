@@ -103,14 +103,14 @@ function Item({ node, level, state, isChosen, open, onOpen, onMark }: Line) {
   );
 }
 
-/** How a node stands, in words: `running, attempt 2`, `done, 0.4 s`. */
+/** How a node stands, in words: `running, attempt 2 of 3`, `done, 0.4 s`. */
 export function useStateWords(): (state: NodeState) => string {
   const say = useText(TEXTS);
   const common = useText(COMMON);
   return (state) =>
     [
       state.passes > 1 ? say("passes", { count: state.passes }) : "",
-      state.attempt > 1 ? say("attempt", { attempt: state.attempt }) : "",
+      state.attempt > 1 ? say(state.most ? "attemptOf" : "attempt", { attempt: state.attempt, most: state.most }) : "",
       state.took !== undefined ? span(state.took) : "",
       common(stateKey(state.state)),
     ]
