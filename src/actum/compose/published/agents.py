@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -65,11 +66,11 @@ def _about(definition: AgentDefinition) -> str:
 
 
 def _offered(line: PublicationInUse) -> OfferedAgent:
-    try:
-        card = msgspec.json.decode(line.about, type=_Card)
-    except msgspec.MsgspecError:
-        return OfferedAgent(line.about, line)
-    return OfferedAgent(card.description, line, card.users, card.roles)
+    with suppress(msgspec.MsgspecError):
+        if line.about.startswith("{"):
+            card = msgspec.json.decode(line.about, type=_Card)
+            return OfferedAgent(card.description, line, card.users, card.roles)
+    return OfferedAgent(line.about, line)
 
 
 class DeclaredAgents:
