@@ -14,10 +14,11 @@ from actum.core.run.record import TaskQueued
 from actum.core.run.task import TaskOptions
 from actum.runs.options import ConversationOptions
 from actum.testing import Said, ScriptedModel
+from actum.workflow import Workflow
 from actum.workflow.speaker import speaking_agent
 from tests.storage.conftest import Store, shared, store
 
-from .test_workflow import workflow
+from .test_workflow import definition_text, workflow
 
 __all__ = ["shared", "store"]
 pytestmark = pytest.mark.row("C9")
@@ -210,13 +211,15 @@ async def test_a_workflow_that_an_agent_calls_tells_its_model_no_value_that_it_m
     assert "73250" not in str([request.messages for request in model.requests])
 
 
-async def test_who_talks_to_a_workflow_is_told_its_values_since_no_model_is(store: Store) -> None:
+async def test_who_talks_to_a_workflow_is_told_its_values_since_no_model_is(store: Store, tmp_path: Path) -> None:
     nodes: JsonObject = {
         "look": {"type": "tool", "tool": "get_employee", "with": {"name": "Ada"}},
         "last": {"type": "say", "text": "Ada earns ${look.output.salary}."},
     }
     definition: JsonObject = {"name": "flow", "nodes": nodes, "edges": ["look > last"]}
-    flow = workflow(definition, [get_employee], labels=LABELS, journal=store.open())
+    (tmp_path / "flow.workflow.yaml").write_bytes(definition_text(definition))
+    flow = Workflow.load(tmp_path / "flow.workflow.yaml", [get_employee], labels=LABELS, journal=store.open())
+    assert flow.runner.labels == LABELS
     for _ in range(2):
         result = await speaking_agent(flow, description="Tells.").run("What?", conversation="c")
         assert result.text == "Ada earns 73250."

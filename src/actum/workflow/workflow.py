@@ -213,6 +213,7 @@ class Workflow:
         clock: Clock | None = None,
         jail: Jail | None = None,
         egress: Egress | None = None,
+        labels: Mapping[str, Label] | None = None,
     ) -> Workflow:
         """Read a workflow from a file, `name.workflow.yaml` or JSON; the other arguments are those of `Workflow`.
 
@@ -233,6 +234,7 @@ class Workflow:
             clock=clock,
             jail=jail,
             egress=egress,
+            labels=labels,
         )
 
     @property
