@@ -4,6 +4,8 @@ with.
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from textwrap import dedent
 
@@ -274,6 +276,28 @@ async def test_a_share_of_the_users_gets_another_version_and_the_runs_of_both_ar
         assert (entry["name"], entry["number"], entry["share"]) == ("helper2", 1, 50)
     await first.close()
     await second.close()
+
+
+async def test_a_damaged_agent_hides_no_other_and_whoever_asks_it_is_told_what_to_do(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path / "j.db"))
+    async with town(tmp_path, journal) as it:
+        for name in ("good", "bad"):
+            await publish(it, "agents", name, f"name: {name}\ndescription: Helps.\n")
+        with closing(sqlite3.connect(tmp_path / "j.db")) as file, file:
+            file.execute("UPDATE publications SET text = CAST('x' AS BLOB) WHERE name = 'bad'")
+        listed = (await it.ask("GET", "/v1/agents")).text
+        assert '"good"' in listed
+        assert '"bad"' in listed
+        assert (await it.ask("GET", "/v1/agents/good")).status_code == 200
+        for told in (
+            await it.ask("GET", "/v1/agents/bad"),
+            await it.ask("POST", "/v1/runs", {"agent": "bad", "question": "Hi."}),
+        ):
+            assert (told.status_code, told.json()["code"]) == (409, "damaged"), told.text
+            assert "publish it anew from its file" in told.text
+        assert (await it.ask("POST", "/v1/agents/bad/publish")).status_code == 200, "its draft is whole"
+        assert (await it.ask("GET", "/v1/agents/bad")).json()["version"] == 2
+    await journal.close()
 
 
 async def test_a_workflow_is_tried_on_a_share_of_the_users_too_and_not_as_a_tool(tmp_path: Path) -> None:

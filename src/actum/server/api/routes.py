@@ -26,7 +26,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ...core.call import Problem
 from ...core.clock import SystemClock
-from ...core.errors import ActumError, Busy, JournalError, ReplayDiverged, UnknownName, UsageError
+from ...core.errors import ActumError, Busy, DamagedDefinition, JournalError, ReplayDiverged, UnknownName, UsageError
 from ...core.identity import Identity
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonProblem, parse
@@ -471,6 +471,8 @@ def _refusal(error: Exception) -> Refusal:
             return Refusal(409, "changed", error)
         case UnknownName():
             return not_found("thing")  # the words may name the journal
+        case DamagedDefinition():
+            return Refusal(409, "damaged", error)  # to ask again does not help
         case UsageError():
             return Refusal(409, "conflict", error)
         case _:
