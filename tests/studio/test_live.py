@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from tests.patience import HANGS_S
 from tests.web import listening
 
 from .conftest import Studio, Watched, studio_in
@@ -127,8 +129,8 @@ async def test_what_is_written_outlives_a_server_that_is_away_and_is_saved_when_
         page.on("requestfailed", lambda sent: missing.release() if "/v1/session" in sent.url else None)
         studio.kill()
         await page.evaluate("dispatchEvent(new StorageEvent('storage', {key: 'actum.session'}))")  # of another tab
-        for _ in range(3):
-            await missing.acquire()  # who is signed in is asked for in vain, and the page is still there
+        for _ in range(3):  # who is signed in is asked for in vain, and the page is still there
+            await asyncio.wait_for(missing.acquire(), HANGS_S)
         await page.evaluate(_LOOKED_AT)
         await expect(page.get_by_role("button", name="Try again")).to_be_visible()
         await page.evaluate("clearInterval(window.looks)")
@@ -154,8 +156,8 @@ async def test_what_is_written_outlives_a_server_that_is_away_and_is_saved_when_
         async with page.expect_event("dialog") as asked:
             await page.close(run_before_unload=True)  # not saved yet: the browser asks whether to leave
         await (await asked.value).dismiss()
-    with studio_in(tmp_path, place):
+    with ExitStack() as stack:
         async with page.expect_response(lambda came: came.url.endswith("/draft") and came.ok):
-            pass
+            stack.enter_context(studio_in(tmp_path, place))
         assert "More" in str((await answered(page, "GET", "/v1/tools/one/draft"))["text"])
     watched.errors[:] = [error for error in watched.errors if "ERR_" not in error and "404" not in error]

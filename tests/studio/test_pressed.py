@@ -300,18 +300,19 @@ async def test_a_press_whose_answer_is_lost_is_pressed_again_and_done_once_and_a
     await page.get_by_role("button", name="New tool").click()
     paste = page.get_by_role("textbox", name="Paste")
     held = await Held.at(page, "/v1/definitions/read$")
-    await paste.fill("curl https://example.org/first")
+    await paste.fill("curl https://1.1.1.1/first")
     await page.get_by_role("button", name="Read").click()
     await held.has_come()
-    await paste.fill("curl https://example.org/second")
+    await paste.fill("curl https://1.1.1.1/second")
     async with page.expect_request("**/v1/definitions/read"):
         await page.get_by_role("button", name="Read").click()
     held.let.set()
     await expect(page.locator("pre.value")).to_contain_text("second")
     await page.get_by_role("link", name="Runs").click()
+    await expect(page.get_by_role("heading", name="Runs")).to_be_visible()
     await page.get_by_role("link", name="Tools").click()
     await page.get_by_role("button", name="New tool").click()
-    await expect(paste).to_have_value("curl https://example.org/second")
+    await expect(paste).to_have_value("curl https://1.1.1.1/second")
 
     await page.goto(f"{base}settings")
     models = page.get_by_role("region", name="Models")
@@ -325,10 +326,19 @@ async def test_a_press_whose_answer_is_lost_is_pressed_again_and_done_once_and_a
     held.let.set()
     await expect(models.get_by_role("status")).to_have_text("Unreachable")
 
+    secrets = page.get_by_role("region", name="Secrets")
+    await api(page, "PUT", "/v1/secrets/ONE", {"value": "0123456789"})
+    await page.reload()
+    await page.route(re.compile("/v1/secrets/ONE$"), cut, times=1)
+    await secrets.get_by_role("button", name="Delete ONE").click()
+    await expect(lost).to_be_visible()
+    await expect(secrets.get_by_role("button", name="Delete ONE")).to_have_count(0)
+
     async with await asyncio.start_server(broken, "127.0.0.1") as server:
         port = server.sockets[0].getsockname()[1]
         await page.route("**/v1/audit?*", lambda route: route.continue_(url=f"http://127.0.0.1:{port}/"))
         await page.get_by_role("link", name="Audit").click()
+        await expect(page.get_by_role("heading", name="Audit")).to_be_visible()
         await expect(lost).to_be_visible()
     await page.unroute("**/v1/audit?*")
     await lost.get_by_role("button").click()

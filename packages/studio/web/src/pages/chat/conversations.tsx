@@ -65,7 +65,7 @@ function Chosen({ session, info, onDeleted }: { session: string; info: SessionIn
   const named = info ? brief(nameOf(info), 80) : "";
   const refresh = () => known.invalidateQueries({ queryKey: ["sessions"] });
   const save = usePress({ mutationFn: () => download(`${path}/export`, "conversation.md", { format: "markdown" }) });
-  const remove = usePress({ mutationFn: () => ask("DELETE", path), onSuccess: refresh, then: onDeleted });
+  const remove = usePress({ mutationFn: () => ask("DELETE", path), onSettled: refresh, then: onDeleted });
   const rename = usePress({
     mutationFn: (title: string) => ask("PATCH", path, { body: { title } }),
     onSuccess: refresh,

@@ -27,9 +27,13 @@ export function Documents({ path, name, mayChange }: { path: string; name: strin
   const list = useList<Document>(["documents", name], `${path}/documents`);
   const adding = useAdding(path, name);
   const others = list.items?.filter((each) => !adding.rows.some((row) => row.document === each.document));
+  const gone = (document: string) => {
+    adding.leaveOut(document); // one that could not be added is in no list of the server
+    return anew(known, name);
+  };
   const remove: Column<Row> = [
     say("remove"),
-    ({ document, state }) => state !== "reading" && <Remove path={`${path}/documents/${pathOf(document)}`} name={told(document)} what={document} onRemoved={() => anew(known, name)} />,
+    ({ document, state }) => state !== "reading" && <Remove path={`${path}/documents/${pathOf(document)}`} name={told(document)} what={document} onRemoved={() => gone(document)} />,
     "when",
   ];
   return (
@@ -92,7 +96,8 @@ function useAdding(path: string, name: string) {
     setRows((all) => [...reading, ...all.filter((each) => !reading.some((row) => row.document === each.document))]);
     for (const file of given) last.current = last.current.then(() => put(file));
   };
-  return { rows, add, ...useDropping(add) };
+  const leaveOut = (document: string) => setRows((all) => all.filter((each) => each.document !== document));
+  return { rows, add, leaveOut, ...useDropping(add) };
 }
 
 async function anew(known: ReturnType<typeof useQueryClient>, name: string): Promise<void> {

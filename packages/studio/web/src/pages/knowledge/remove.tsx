@@ -1,7 +1,7 @@
 // Removing takes two presses: the first asks.
 import { useState } from "react";
 
-import { ask } from "../../core/api";
+import { ask, orNull } from "../../core/api";
 import { useText } from "../../core/language";
 import { COMMON } from "../../core/texts";
 import { Failure } from "../../parts/failure";
@@ -15,7 +15,7 @@ export function Remove({ path, name, what, onRemoved, onGone = () => undefined }
   const common = useText(COMMON);
   const [asked, setAsked] = useState<"not yet" | "now" | "left">("not yet");
   const act = usePress({
-    mutationFn: () => ask("DELETE", path),
+    mutationFn: () => ask("DELETE", path).catch(orNull), // it may be gone already
     onSuccess: () => {
       tell(say("removed", { name }));
       return onRemoved();

@@ -23,8 +23,8 @@ export function Forget({ item, words }: { item: MemoryItem; words: string }) {
     onSuccess: (gone) => {
       const left = gone.on_record.length ? ` ${say("keptOnRecord")} ${gone.on_record.join(" ")}` : "";
       tell(say("forgotten", { count: gone.items.length }) + left);
-      return known.invalidateQueries({ queryKey: ["memories"] });
     },
+    onSettled: () => known.invalidateQueries({ queryKey: ["memories"] }),
   });
   const name = say("forgetThis", { words: brief(words, 60) });
   if (asked !== "now") {

@@ -66,7 +66,7 @@ export function Models() {
   const connections = useConnections();
   const remove = usePress({
     mutationFn: (name: string) => ask("DELETE", `/v1/connections/${encodeURIComponent(name)}`),
-    onSuccess: () => known.invalidateQueries({ queryKey: ["connections"] }),
+    onSettled: () => known.invalidateQueries({ queryKey: ["connections"] }),
   });
   return (
     <section className="card" aria-labelledby="models">

@@ -151,7 +151,7 @@ function Keys() {
   });
   const revoke = usePress({
     mutationFn: (id: string) => ask("DELETE", `/v1/keys/${encodeURIComponent(id)}`),
-    onSuccess: refresh,
+    onSettled: refresh,
   });
   return (
     <section className="card" aria-labelledby="keys">
@@ -265,7 +265,7 @@ function Secrets() {
   });
   const remove = usePress({
     mutationFn: (each: string) => ask("DELETE", `/v1/secrets/${encodeURIComponent(each)}`),
-    onSuccess: refresh,
+    onSettled: refresh,
   });
   return (
     <section className="card" aria-labelledby="secrets">
