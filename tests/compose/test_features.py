@@ -14,6 +14,7 @@ from actum.compose.settings import Settings, find_mistakes, read_settings, shown
 from actum.compose.tools import load_tools
 from actum.core.errors import UsageError
 from actum.core.interfaces import Journal
+from actum.core.language.translation import in_language
 from actum.core.run.record import Noted
 from actum.features import Feature
 from actum.features.feature import FeatureSet
@@ -74,7 +75,7 @@ async def test_the_tools_of_a_feature_are_foreign_and_there_where_nobody_chose_o
         ("FEATURE = 3", "[bookmarks]", "is no Feature of actum.features"),
         (BOOKMARKS.replace("name=", "api=2, name="), "[bookmarks]", "written for api = 2 of features"),
         (BOOKMARKS.replace('name="bookmarks"', 'name="others"'), "[bookmarks]", "calls itself 'others'"),
-        (BOOKMARKS.replace('name="bookmarks"', 'name="Book marks"'), "[bookmarks]", "can not be loaded: UsageError"),
+        (BOOKMARKS.replace('name="bookmarks"', 'name="Book marks"'), "[bookmarks]", "can not be loaded: .*Book marks"),
         (BOOKMARKS, "[bookmarks]\nlimits = 3", "unknown field `limits`.* Did you mean `limit`"),
         (BOOKMARKS, '[bookmarks]\nlimit = "x"', "give a whole number, not a text"),
         (BOOKMARKS.replace("(Saved,)", "(Saved, Saved)"), "[bookmarks]", "two kinds of records called 'saved'"),
@@ -94,6 +95,8 @@ async def test_a_feature_that_can_not_be_used_is_told_and_keeps_no_run_from_bein
     journal = open_journal(read, {})
     (found,) = await found_features(read, journal)
     assert found.state == "refused"
+    chinese = in_language(found.problem, "zh", "message")
+    assert ("the feature" in chinese, "be loaded" in chinese) == (False, False), chinese
     assert await journal.runs() == []
     await journal.close()
 
@@ -146,7 +149,7 @@ async def test_tables_of_a_newer_version_are_refused_for_this_feature_alone(
     journal = open_at(place)
     left = await take_into_use(type(whole)(tuple(older)), journal)
     assert foreign(left) == ["notes"]
-    assert "newer" in left.problems["bookmarks"]
+    assert "newer" in str(left.problems["bookmarks"])
     await journal.close()
 
 

@@ -56,7 +56,7 @@ class FoundFeature(Struct, frozen=True, kw_only=True):
     package: str = ""
     state: str = "off"
     title: str = ""
-    problem: str = ""
+    problem: Sentence | str = ""
     rows: int = 0
 
 
@@ -68,7 +68,7 @@ def features_of(settings: Settings) -> FeatureSet:
     """
     built_in = (*BUILT_IN, *((TELEMETRY,) if settings.telemetry is not None else ()))
     on = [FeatureOn(feature=each, settings=each.settings() if each.settings else None) for each in built_in]
-    problems: dict[str, str] = {}
+    problems: dict[str, Sentence | str] = {}
     for name, table in settings.features.items():
         try:
             each = _switched_on(name, table)
@@ -76,7 +76,7 @@ def features_of(settings: Settings) -> FeatureSet:
                 _check_operations(each.feature, [other for those in on for other in those.operations])
             feature_set([*on, each])  # beside those before it
         except ActumError as error:
-            problems[name] = str(error)
+            problems[name] = error.sentence
         else:
             on.append(each)
     return feature_set(on, problems)
@@ -163,7 +163,7 @@ async def take_into_use(features: FeatureSet, journal: Journal) -> FeatureSet:
         try:
             await journal.stores.migrate(each.feature.name, migrations, each.feature.views)
         except ActumError as error:
-            features = features.without(each.feature.name, str(error))
+            features = features.without(each.feature.name, error.sentence)
     for name, problem in features.problems.items():
         log.warning("the feature %s is left out: %s", name, problem)
     return features

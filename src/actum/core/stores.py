@@ -17,6 +17,7 @@ from typing import Generic, Protocol, TypeVar, Union, get_args, get_origin
 from msgspec import Struct, structs
 
 from .errors import UsageError
+from .language.sentence import Sentence
 
 R = TypeVar("R", bound=Struct)
 Row = TypeVar("Row", bound=Struct, covariant=True)
@@ -495,8 +496,8 @@ def checked_name(what: str, name: str) -> str:
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(
-            "the {what} {name!r:.140}: a name has 1 to 24 small letters, digits and '_', a letter first",
-            what=what,
+            "the {what_why} {name!r:.140}: a name has 1 to 24 small letters, digits and '_', a letter first",
+            what_why=Sentence(what),
             name=name,
         )
     return name

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from ..core.errors import UsageError
+from ..core.language.sentence import Sentence
 from ..core.run.noted import NO_KINDS, RecordKind, RecordKinds
 from ..core.stores import AddTable, Migrations, RecordView, RunView, Table, checked_name
 from .definition import RESERVED_KINDS, DefinitionKind
@@ -131,7 +132,7 @@ class FeatureSet(Struct, frozen=True):
     """
 
     on: tuple[FeatureOn, ...] = ()
-    problems: dict[str, str] = {}
+    problems: dict[str, Sentence | str] = {}
     record_kinds: RecordKinds = NO_KINDS
 
     @property
@@ -164,7 +165,7 @@ class FeatureSet(Struct, frozen=True):
             raise UsageError(problem)
         return self
 
-    def without(self, name: str, problem: str) -> FeatureSet:
+    def without(self, name: str, problem: Sentence | str) -> FeatureSet:
         """The other features.
 
         Args:
@@ -175,7 +176,7 @@ class FeatureSet(Struct, frozen=True):
         return feature_set(on, {**self.problems, name: problem})
 
 
-def feature_set(on: Sequence[FeatureOn], problems: dict[str, str] | None = None) -> FeatureSet:
+def feature_set(on: Sequence[FeatureOn], problems: dict[str, Sentence | str] | None = None) -> FeatureSet:
     """Features that are switched on.
 
     Raises:

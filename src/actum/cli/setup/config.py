@@ -108,7 +108,7 @@ async def _refused(terminal: Terminal, public: str, key_env: str) -> list[str]:
     except ActumError as error:
         return [str(error)]
     refused = features_of(settings).problems
-    found = list(refused.values())
+    found = [str(each) for each in refused.values()]
     usable = {name: table for name, table in settings.features.items() if name not in refused}
     # So that no agent is told to have the same mistake.
     of_agents = {name: structs.replace(each, features=usable) for name, each in settings.of_agents.items()}

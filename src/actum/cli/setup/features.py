@@ -6,13 +6,14 @@ import asyncio
 from typing import Annotated
 
 import typer
+from msgspec import structs
 
 from ...compose.features import FoundFeature, found_features
 from ...core.errors import UnknownName
 from ...runs.administration import put_on_record
 from .. import options
 from ..exit_codes import DONE, FAILED
-from ..language import tr
+from ..language import tr, tr_message
 from ..options import JournalFlag, JsonFlag
 from ..show.terminal import Terminal, counted, said, who
 
@@ -35,11 +36,14 @@ def list_features(as_json: JsonFlag = False, journal: JournalFlag = "") -> int:
     terminal = Terminal()
     found = asyncio.run(_found(journal))
     if as_json:
-        terminal.json(found)
+        terminal.json([structs.replace(each, problem=str(each.problem)) for each in found])
     elif not found:
         terminal.note(tr("No installed package brings a feature."))
     else:
-        rows = [(each.name, each.package, tr(each.state), str(each.rows), each.problem or each.title) for each in found]
+        rows = [
+            (each.name, each.package, tr(each.state), str(each.rows), tr_message(each.problem) or each.title)
+            for each in found
+        ]
         terminal.table("feature", "package", "is", "rows", "what it is for", rows=rows)
     return FAILED if any(each.state == "refused" for each in found) else DONE
 

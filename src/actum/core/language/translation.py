@@ -34,7 +34,9 @@ LETTERS_MIN = 12
 """A template with fewer characters of its own would fit messages of others."""
 
 _ENTRY = re.compile(r'^(?:msgctxt ((?:".*"\n)+))?msgid ((?:".*"\n)+)msgstr ((?:".*"\n)+)', re.MULTILINE)
-_FIELD = re.compile(r"\{(\w+)[^{}]*\}")
+_FIELD = re.compile(r"\{(\w+)([^{}]*)\}")
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"].*?"""
+"""What Python writes for a value with `!r`: a text in quotes ends where they end, and swallows no other words."""
 _SENTENCE = "why"
 """How the name of a value ends that is a sentence, and has to be Chinese too."""
 _DETAIL = "detail"
@@ -118,11 +120,13 @@ def accepted(header: str) -> Language:
 
 def template_pattern(english: str) -> re.Pattern[str]:
     """The pattern of all messages that a template makes."""
-    pieces = _FIELD.split(COUNTED.sub("{\\1} \0\\2|\\3\0", english))  # text and names of fields by turns
-    made = [
-        _pattern_of_text(piece) if at % 2 == 0 else f"(?P={piece})" if piece in pieces[1:at:2] else f"(?P<{piece}>.+?)"
-        for at, piece in enumerate(pieces)
-    ]
+    pieces = _FIELD.split(COUNTED.sub("{\\1} \0\\2|\\3\0", english))  # text, name of a field, and its form by turns
+    made: list[str] = []
+    for at in range(0, len(pieces), 3):
+        made.append(_pattern_of_text(pieces[at]))
+        for name, form in [pieces[at + 1 : at + 3]] if at + 1 < len(pieces) else []:
+            value = _QUOTED if form == "!r" else ".+?"
+            made.append(f"(?P={name})" if name in pieces[1:at:3] else f"(?P<{name}>{value})")
     return re.compile("".join(made), re.DOTALL)
 
 

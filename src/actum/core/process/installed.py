@@ -14,7 +14,8 @@ from importlib.metadata import EntryPoint, entry_points
 
 from msgspec import Struct
 
-from ..errors import UsageError
+from ..errors import ActumError, UsageError
+from ..language.sentence import Sentence
 
 GROUPS = {
     "actum.features": "feature",
@@ -59,11 +60,11 @@ class Installed(Struct, frozen=True, kw_only=True):
         except (Exception, SystemExit) as error:  # the package's own code: whatever it raises, this one is missing
             told = f"{type(error).__name__}: {error}"
             raise UsageError(
-                "the {groups} {name!r} of {origin} can not be loaded: {why}",
-                groups=GROUPS[self.group],
+                "the {groups_detail} {name!r} of {origin} can not be loaded: {detail}",
+                groups_detail=Sentence(GROUPS[self.group]),
                 name=self.name,
                 origin=self.origin,
-                why=told,
+                detail=error if isinstance(error, ActumError) else told,
             ) from error
         return found
 

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from ...core.errors import UsageError
 from ...core.json import Json, JsonObject
+from ...core.language.sentence import Sentence
 from ...core.process.worker_thread import off_loop
 from ...core.secrets.redaction import DEFAULT_REDACTION, WORK
 from ...features.feature import Feature, FeatureSet
@@ -107,37 +108,41 @@ def check_operations(feature: Feature, others: Sequence[Operation] = ()) -> None
     bodies = {kind.__name__: kind for each in known for kind in _bodies(each)}
     own: set[tuple[str, str]] = set()
     for each in feature.operations:
-        where = f"the operation {each.id!r} of the feature {feature.name!r}"
+        where = Sentence("the operation {id!r} of the feature {feature!r}", id=each.id, feature=feature.name)
         first = place_of(each.path)
         if not each.path.startswith("/v1/") or not first or "{" in first:
             raise UsageError(
-                "{where} has the path {path!r}: write /v1/{feature}, or another name there",
-                where=where,
+                "{where_why} has the path {path!r}: write /v1/{feature}, or another name there",
+                where_why=where,
                 path=each.path,
                 feature=feature.name,
             )
         if first in taken:
             raise UsageError(
-                "{where} has the path {path!r}: /v1/{first} is taken; write /v1/{feature}",
-                where=where,
+                "{where_why} has the path {path!r}: /v1/{first} is taken; write /v1/{feature}",
+                where_why=where,
                 path=each.path,
                 first=first,
                 feature=feature.name,
             )
         if each.id in ids or (each.method, each.path) in own:
-            raise UsageError("{where} has an id, or a method and a path, that another operation has", where=where)
+            raise UsageError(
+                "{where_why} has an id, or a method and a path, that another operation has", where_why=where
+            )
         for command in each.commands:
             if command.words[0] != feature.name:
                 raise UsageError(
-                    "{where} has the command {command!r}: it begins with {feature}",
-                    where=where,
+                    "{where_why} has the command {command!r}: it begins with {feature}",
+                    where_why=where,
                     command=" ".join(command.words),
                     feature=feature.name,
                 )
         for kind in _bodies(each):
             if bodies.setdefault(kind.__name__, kind) is not kind:
                 raise UsageError(
-                    "{where}: another body is called {kind} already; call it otherwise", where=where, kind=kind.__name__
+                    "{where_why}: another body is called {kind} already; call it otherwise",
+                    where_why=where,
+                    kind=kind.__name__,
                 )
         ids.add(each.id)
         own.add((each.method, each.path))
