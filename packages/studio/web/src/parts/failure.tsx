@@ -11,7 +11,7 @@ export function useReason(): (error: unknown) => string {
   return (error) => {
     const scopes = error instanceof Problem && error.status === 403 ? error.body["scope"] : undefined;
     if (Array.isArray(scopes) && scopes.length) return say("forbidden", { scope: scopes.join(", ") });
-    if (isProblem(error, "offline")) return say("offline");
+    if (isProblem(error, "offline")) return say("unanswered");
     return error instanceof Error ? error.message : String(error);
   };
 }
