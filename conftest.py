@@ -91,10 +91,10 @@ def _is_unchanged(folder: Path) -> bool:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Examples in docstrings of tests are none: looking for them took a fifth of the collection."""
     found = yield
-    return [each for each in found if not isinstance(each, DoctestModule)]
+    return [each for each in found if "tests" not in file_path.parts or not isinstance(each, DoctestModule)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

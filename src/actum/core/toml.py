@@ -38,7 +38,7 @@ def toml_places(text: str) -> dict[tuple[str | int, ...], tuple[int, int]]:
     Args:
         text: TOML.
 
-    >>> toml_places('name = "t"\n[http]\nurl = "x"')
+    >>> toml_places('name = "t"\\n[http]\\nurl = "x"')
     {('name',): (1, 1), ('http',): (2, 1), ('http', 'url'): (3, 1)}
     """
     found: dict[tuple[str | int, ...], tuple[int, int]] = {}

@@ -81,7 +81,8 @@ def located(problems: Sequence[TextProblem], text: str) -> tuple[TextProblem, ..
         problems: of the text. Those that have a line already keep it.
         text: the definition, as it was written.
 
-    >>> [(each.line, each.column) for each in located([TextProblem("?", path="http.url")], "name: a\nhttp:\n  url: b")]
+    >>> found = located([TextProblem("?", path="http.url")], "name: a\\nhttp:\\n  url: b")
+    >>> [(each.line, each.column) for each in found]
     [(3, 3)]
     """
     if all(each.line > 1 or each.column > 1 or not each.path for each in problems):
@@ -129,7 +130,7 @@ def misfit(error: msgspec.ValidationError) -> tuple[str, Place, str]:
     the place is then where the field is.
 
     >>> try:
-    ...     msgspec.convert({"placed": 1}, TextProblem)
+    ...     msgspec.convert({"placed": 1}, msgspec.defstruct("Problem", ["message"]))
     ... except msgspec.ValidationError as error:
     ...     misfit(error)
     ('Object missing required field `message`', (), '')

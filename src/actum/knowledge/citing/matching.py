@@ -87,7 +87,7 @@ def _take(sign: str, place: int, signs: list[str], places: list[int]) -> None:
 def find_quote(quote: str, text: str) -> TextSpan | None:
     """The first part of a text that a quote is; None where its words do not stand there in one piece.
 
-    >>> text = 'The “period of notice” is three\nmonths.'
+    >>> text = 'The “period of notice” is three\\nmonths.'
     >>> (found := find_quote('the "period of notice" is three months', text)), text[found.start : found.end][-6:]
     (TextSpan(start=0, end=38), 'months')
     """

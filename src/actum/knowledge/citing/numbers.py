@@ -1,7 +1,7 @@
 """The numbers, dates and percentages of a text, each in one spelling. Pure.
 
 >>> sorted(numbers_in("On March 30, 2022 it cost 1,234 euros, 50 percent of 2.5 million"))
-['1234', '2500000', '50%', '2022-03-30']
+['1234', '2022-03-30', '2500000', '50%']
 """
 
 from __future__ import annotations
