@@ -129,6 +129,11 @@ def test_each_mistake_is_told_and_no_file_is_published_that_is_no_text_or_stands
     refused = run("apply", "definitions", *RECORD)
     assert ("no type 'nothing'" in refused.stderr, "'name'" in refused.stderr) == (True, False), "the file has a name"
     (folder / "three.workflow.yaml").unlink()
+    for nothing in ("", "# ours\n\n"):  # such as a file that a full disk has cut
+        (folder / "helper.agent.yaml").write_text(nothing)
+        refused = run("apply", "definitions", *RECORD)
+        assert (refused.exit_code, "helper.agent.yaml: line 1" in refused.stderr) == (2, True), refused.output
+    (folder / "helper.agent.yaml").unlink()
     (folder / "noted.json").write_bytes(
         b'\xef\xbb\xbf{"actum": "tool/1", "name": "noted", "python": "def main(): return 1"}'
     )

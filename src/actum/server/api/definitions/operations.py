@@ -348,6 +348,8 @@ def named_text(kind: DefinitionKind, text: str, name: str) -> tuple[str, str]:
     try:
         return kind.read(text).name or name, text
     except BadText as bad:
+        if all(line.lstrip()[:1] in ("", "#") for line in text.splitlines()):
+            raise  # a name alone would make an agent of a file that a full disk has cut to nothing
         named = with_name(text, name)
         try:
             if kind.read(named).name == name:
